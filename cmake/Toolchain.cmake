@@ -1,0 +1,42 @@
+# How weir's own code is compiled. Everything is said per target: a project that adds weir keeps its own flags.
+
+# Compiling again what has not changed is the larger part of a developer's waiting.
+find_program(WEIR_CCACHE ccache)
+mark_as_advanced(WEIR_CCACHE)
+if(WEIR_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${WEIR_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEIR_CCACHE})
+endif()
+
+# What every file of ours is compiled with, and what our own targets may include: the public headers and src/.
+add_library(weir_build INTERFACE)
+target_compile_features(weir_build INTERFACE cxx_std_20)
+target_include_directories(weir_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(
+  weir_build
+  INTERFACE
+    -Wall
+    -Wextra
+    -Wpedantic
+    -Wshadow
+    -Wconversion
+    -Wno-sign-conversion
+    $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+    $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
+    $<$<BOOL:${WEIR_WERROR}>:-Werror>)
+
+# A library of ours: position independent, because it ends in a shared library, and with nothing exported unless said.
+function(weir_hide_symbols target)
+  set_target_properties(
+    ${target}
+    PROPERTIES POSITION_INDEPENDENT_CODE ON
+               CXX_EXTENSIONS OFF
+               CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# Limits the symbols that a shared library exports to those that a linker script names.
+function(weir_export_only target script)
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${script}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
+endfunction()
