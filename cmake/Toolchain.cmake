@@ -9,11 +9,11 @@ if(WEIR_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # What every file of ours is compiled with, and what our own targets may include: the public headers and src/.
-add_library(weir_build INTERFACE)
-target_compile_features(weir_build INTERFACE cxx_std_20)
-target_include_directories(weir_build INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+add_library(weir_internal INTERFACE)
+target_compile_features(weir_internal INTERFACE cxx_std_20)
+target_include_directories(weir_internal INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(
-  weir_build
+  weir_internal
   INTERFACE
     -Wall
     -Wextra
@@ -24,16 +24,6 @@ target_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
-
-# A library of ours: position independent, because it ends in a shared library, and with nothing exported unless said.
-function(weir_hide_symbols target)
-  set_target_properties(
-    ${target}
-    PROPERTIES POSITION_INDEPENDENT_CODE ON
-               CXX_EXTENSIONS OFF
-               CXX_VISIBILITY_PRESET hidden
-               VISIBILITY_INLINES_HIDDEN ON)
-endfunction()
 
 # Limits the symbols that a shared library exports to those that a linker script names.
 function(weir_export_only target script)
