@@ -1,0 +1,62 @@
+// driver/abi/stream_structs.hpp - what streams, contexts and the functions they call are given.
+#pragma once
+
+#include "driver/abi/enums.hpp"
+#include "driver/abi/scalars.hpp"
+
+namespace weir::abi {
+
+// Functions that the driver calls, on a thread of its own.
+using CUhostFn = void (*)(void* userData);
+using CUstreamCallback = void (*)(CUstream hStream, CUresult status, void* userData);
+
+// One operation of cuStreamBatchMemOp. Every member begins with `operation`, which says which of them it is.
+union CUstreamBatchMemOpParams {
+  struct wait_value {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    union {
+      cuuint32_t value;
+      cuuint64_t value64;
+    };
+    unsigned flags;
+    CUdeviceptr alias;
+  };
+  using write_value = wait_value;
+  struct flagged {
+    CUstreamBatchMemOpType operation;
+    unsigned flags;
+  };
+
+  CUstreamBatchMemOpType operation;
+  wait_value waitValue;
+  write_value writeValue;
+  flagged flushRemoteWrites;
+  flagged memoryBarrier;
+  cuuint64_t pad[6];
+};
+
+// What cuCtxCreate_v4 may be told. Null is the usual argument.
+struct CUexecAffinitySmCount {
+  unsigned val;
+};
+
+struct CUexecAffinityParam {
+  CUexecAffinityType type;
+  union {
+    CUexecAffinitySmCount smCount;
+  } param;
+};
+
+struct CUctxCigParam {
+  CUcigDataType sharedDataType;
+  void* sharedData;
+};
+
+struct CUctxCreateParams {
+  CUexecAffinityParam* execAffinityParams;
+  int numExecAffinityParams;
+  CUctxCigParam* cigParams;
+};
+
+}  // namespace weir::abi
