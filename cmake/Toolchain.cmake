@@ -8,10 +8,11 @@ if(WEIR_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${WEIR_CCACHE})
 endif()
 
-# What every file of ours is compiled with, and what our own targets may include: the public headers and src/.
+# What every file of ours is compiled with and may include: the public headers and src/. Private to our own targets.
 add_library(weir_internal INTERFACE)
 target_compile_features(weir_internal INTERFACE cxx_std_20)
 target_include_directories(weir_internal INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(weir_internal INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(
   weir_internal
   INTERFACE
