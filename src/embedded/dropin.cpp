@@ -1,0 +1,62 @@
+// embedded/dropin.cpp - libcuda.so.1 without a GPU: the embedded driver under the CUDA driver API's own names.
+#include "embedded/entry/entries.hpp"
+#include "embedded/entry/proc_table.hpp"
+
+using namespace weir::abi;
+namespace entry = weir::embedded::entry;
+
+#define WEIR_SHOWN extern "C" __attribute__((visibility("default")))
+
+// Names of a function's per-thread variant, by the last word of its line in the lists.
+#define WEIR_NAME_ptsz(symbol) symbol##_ptsz
+#define WEIR_NAME_ptds(symbol) symbol##_ptds
+
+// The functions that weir knows.
+#define WEIR_PLAIN(symbol, parameters, arguments) \
+  WEIR_SHOWN CUresult symbol parameters { return entry::entries.symbol arguments; }
+#define WEIR_VARIANT(name, symbol, parameters, arguments) \
+  WEIR_SHOWN CUresult name parameters { return entry::per_thread<entry::entries.symbol>::call arguments; }
+#define WEIR_VARIANT_none(symbol, parameters, arguments)
+#define WEIR_VARIANT_ptsz(symbol, parameters, arguments) \
+  WEIR_VARIANT(WEIR_NAME_ptsz(symbol), symbol, parameters, arguments)
+#define WEIR_VARIANT_ptds(symbol, parameters, arguments) \
+  WEIR_VARIANT(WEIR_NAME_ptds(symbol), symbol, parameters, arguments)
+
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  WEIR_PLAIN(symbol, parameters, arguments)                                  \
+  WEIR_VARIANT_##variant(symbol, parameters, arguments)
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+
+// All others. They take whatever arguments they are given, since it is the caller that clears them away.
+#define WEIR_REFUSED(name) \
+  WEIR_SHOWN CUresult name() { return CUDA_ERROR_NOT_SUPPORTED; }
+#define WEIR_REFUSED_none(symbol)
+#define WEIR_REFUSED_ptsz(symbol) WEIR_REFUSED(WEIR_NAME_ptsz(symbol))
+#define WEIR_REFUSED_ptds(symbol) WEIR_REFUSED(WEIR_NAME_ptds(symbol))
+
+#define WEIR_UNSUPPORTED(symbol, base, version, variant) WEIR_REFUSED(symbol) WEIR_REFUSED_##variant(symbol)
+#include "embedded/entry/unsupported.def"
+#undef WEIR_UNSUPPORTED
+
+namespace {
+
+#define WEIR_ADDRESS(name) reinterpret_cast<const void*>(&name)
+#define WEIR_ADDRESS_none(symbol) WEIR_ADDRESS(symbol)
+#define WEIR_ADDRESS_ptsz(symbol) WEIR_ADDRESS(WEIR_NAME_ptsz(symbol))
+#define WEIR_ADDRESS_ptds(symbol) WEIR_ADDRESS(WEIR_NAME_ptds(symbol))
+#define WEIR_PROC(symbol, base, version, variant) {#base, version, WEIR_ADDRESS(symbol), WEIR_ADDRESS_##variant(symbol)},
+
+const entry::proc exported_procs[] = {
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) WEIR_PROC(symbol, base, version, variant)
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+#define WEIR_UNSUPPORTED WEIR_PROC
+#include "embedded/entry/unsupported.def"
+#undef WEIR_UNSUPPORTED
+};
+
+// Before anybody can ask: a library is initialised before dlopen returns or main begins.
+[[gnu::constructor]] void publish() { entry::publish_procs(exported_procs); }
+
+}  // namespace

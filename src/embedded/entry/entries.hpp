@@ -1,0 +1,54 @@
+// embedded/entry/entries.hpp - the embedded driver's functions as a constant table without gaps.
+#pragma once
+
+#include "driver/table.hpp"
+#include "embedded/entry/default_stream.hpp"
+#include "embedded/entry/entry.hpp"
+
+#include <string_view>
+
+namespace weir::embedded::entry {
+
+// Is the function one that the embedded driver does not have yet?
+constexpr bool is_later(std::string_view symbol) {
+#define WEIR_LATER(later) \
+  if (symbol == #later) return true;
+#include "embedded/entry/later.def"
+#undef WEIR_LATER
+  return false;
+}
+
+template <class Function>
+struct answers;
+
+template <class... Arguments>
+struct answers<CUresult (*)(Arguments...)> {
+  static CUresult not_supported(Arguments...) noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
+};
+
+// A constant, so that a call through it is a direct one.
+inline constexpr detail::driver_table entries = [] {
+  detail::driver_table table;
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments)   \
+  if constexpr (is_later(#symbol))                                             \
+    table.symbol = &answers<decltype(table.symbol)>::not_supported;            \
+  else                                                                         \
+    table.symbol = &entry::symbol;
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+  return table;
+}();
+
+// The per-thread variant of a function: the same entry, called where null means the thread's own default stream.
+template <auto Plain, class Function = decltype(Plain)>
+struct per_thread;
+
+template <auto Plain, class... Arguments>
+struct per_thread<Plain, CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments... arguments) {
+    const per_thread_default_scope scope;
+    return Plain(arguments...);
+  }
+};
+
+}  // namespace weir::embedded::entry
