@@ -1,0 +1,71 @@
+// cases/copy_default_stream.cpp - synchronous copies and the default streams.
+#include "probe/probe.hpp"
+
+namespace weir::conformance {
+namespace {
+
+// The address of host memory, for the copies that take either.
+CUdeviceptr hp(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
+
+}  // namespace
+
+void copy_default_stream_cases() {
+  add("copy.sync_own_default_stream", [](Rec& r) {
+    // synchronous copies with the legacy stream itself busy
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "htod_pinned", blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.pin, 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "dtoh_pinned", blocking([&] { v.open(); }, [&] { return cuMemcpyDtoH(g.pin, g.dbuf, 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "htod_pageable", blocking([&] { v.open(); }, [&] { return cuMemcpyHtoD(g.dbuf, g.page, 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "dtod", blocking([&] { v.open(); }, [&] { return cuMemcpyDtoD(g.dbuf, g.dbuf + 4096, 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "unified_dtod", blocking([&] { v.open(); }, [&] { return cuMemcpy(g.dbuf, g.dbuf + 4096, 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "unified_htoh",
+              blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.page), hp(g.page + 4096), 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "unified_htoh_pinned",
+              blocking([&] { v.open(); }, [&] { return cuMemcpy(hp(g.pin), hp(g.pin + 4096), 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "memset_device", blocking([&] { v.open(); }, [&] { return cuMemsetD8(g.dbuf, 1, 64); }));
+    }
+    {
+      VGate v;
+      v.arm(LEGACY);
+      rec_blk(r, "memset_pinned", blocking([&] { v.open(); }, [&] { return cuMemsetD8(hp(g.pin), 1, 64); }));
+    }
+    OK(cuCtxSynchronize());
+  });
+  add("copy.sync_memset_pinned_done", [](Rec& r) {
+    Cell c = new_cell();
+    r.k("memset", cuMemsetD32(c.d, 5, 1));
+    r.k("done_at_return", c.get() == 5);
+  });
+}
+
+}  // namespace weir::conformance

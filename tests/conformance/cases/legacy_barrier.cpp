@@ -1,0 +1,45 @@
+// cases/legacy_barrier.cpp - the legacy default stream waits for blocking streams and they for it.
+#include "probe/probe.hpp"
+
+namespace weir::conformance {
+namespace {
+
+// A gate in `first`; a memset in `second`. Does the memset wait for the gate?
+void rec_waits(Rec& r, const std::string& key, CUstream first, CUstream second) {
+  Cell c = new_cell();
+  VGate v;
+  v.arm(first);
+  mark(second, c);
+  r.k(key + ".waits", !early(c));
+  v.open();
+  r.k(key + ".done", late(c));
+  OK(cuCtxSynchronize());
+}
+
+}  // namespace
+
+void legacy_barrier_cases() {
+  add("legacy.waits_for_blocking", [](Rec& r) {
+    Stream s(BL);
+    rec_waits(r, "null", s, nullptr);
+    rec_waits(r, "legacy", s, LEGACY);
+  });
+  add("legacy.blocks_blocking", [](Rec& r) {
+    Stream s(BL);
+    rec_waits(r, "null", nullptr, s);
+    rec_waits(r, "legacy", LEGACY, s);
+  });
+  add("legacy.nonblocking_independent", [](Rec& r) {
+    Stream s(NB);
+    rec_waits(r, "legacy_after_nonblocking", s, LEGACY);
+    rec_waits(r, "nonblocking_after_legacy", LEGACY, s);
+    rec_waits(r, "null_after_nonblocking", s, nullptr);
+    rec_waits(r, "nonblocking_after_null", nullptr, s);
+  });
+  add("legacy.null_is_legacy", [](Rec& r) {
+    rec_waits(r, "legacy_after_null", nullptr, LEGACY);
+    rec_waits(r, "null_after_legacy", LEGACY, nullptr);
+  });
+}
+
+}  // namespace weir::conformance

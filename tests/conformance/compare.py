@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Holds what a driver answered against what an H200 answered.
+
+    compare.py EXPECTED ACTUAL [--later=FILE] [--groups] [--skip=kernel.,ub.]
+
+A line of either file is `case<TAB>key=value key=value ...`. Three things are not compared: keys that begin with `~` (they may
+vary on the H200 itself), the words `watchdog=fired` and `timeout` (a slow machine), and, where the H200 crashed, everything
+from the crash on: there any answer is right except a crash.
+
+--later=FILE names the cases that are known to differ, one a line; `#` begins a comment. The list is exact: a case in it that
+answers as the H200 must be taken out, and so must a name that is no case. A crash is never excused by it.
+--groups prints how many cases of each group agree instead of the differences. --skip leaves out the cases whose name begins so.
+Exit status 0 if nothing is wrong, 1 if something is, 2 if the files cannot be compared.
+"""
+import argparse
+import sys
+
+
+def read(path):
+    with open(path) as lines:
+        return dict(line.rstrip("\n").split("\t", 1) for line in lines if "\t" in line and not line.startswith("#"))
+
+
+def read_names(path):
+    with open(path) as lines:
+        return [name for line in lines if (name := line.split("#")[0].strip())]
+
+
+def words(text):
+    return [w for w in text.split(" ") if w and not w.startswith("~") and w not in ("watchdog=fired", "timeout")]
+
+
+def crashed(answer):
+    return any(w.startswith("crash=") for w in words(answer))
+
+
+def same(expected, actual):
+    want, got = words(expected), words(actual)
+    crash = next((i for i, w in enumerate(want) if w.startswith("crash=")), None)
+    if crash is None:
+        return want == got
+    return want[:crash] == got[:crash] and not crashed(actual)
+
+
+def judge(expected, actual, later):
+    """What is wrong: a list of (case, what)."""
+    wrong = [(case, "is no case: take it out of the list") for case in sorted(later - expected.keys())]
+    for case, want in expected.items():
+        have = actual.get(case)
+        if have is None:
+            wrong.append((case, "was not run"))
+        elif crashed(have):
+            wrong.append((case, f"crashed\n  H200   {want}\n  here   {have}"))
+        elif same(want, have) and case in later:
+            wrong.append((case, "answers as the H200: take it out of the list"))
+        elif not same(want, have) and case not in later:
+            wrong.append((case, f"differs\n  H200   {want}\n  here   {have}"))
+    return wrong
+
+
+def print_groups(expected, actual):
+    groups = {}
+    for case, want in expected.items():
+        group = groups.setdefault(case.split(".")[0], [0, 0])
+        group[0] += same(want, actual.get(case, "missing"))
+        group[1] += 1
+    for name, (good, total) in groups.items():
+        print(f"{name:12} {good:4} of {total:4}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("expected")
+    parser.add_argument("actual")
+    parser.add_argument("--later")
+    parser.add_argument("--groups", action="store_true")
+    parser.add_argument("--skip", default="")
+    options = parser.parse_args()
+    skip = tuple(p for p in options.skip.split(",") if p)
+    try:
+        expected, actual = read(options.expected), read(options.actual)
+        names = read_names(options.later) if options.later else []
+    except (OSError, ValueError) as error:
+        print(f"compare.py: {error}", file=sys.stderr)
+        return 2
+    if skip:
+        expected = {case: want for case, want in expected.items() if not case.startswith(skip)}
+        names = [n for n in names if not n.startswith(skip)]
+    wrong = judge(expected, actual, set(names))
+    if options.groups:
+        print_groups(expected, actual)
+    else:
+        for case, what in wrong:
+            print(f"{case} {what}")
+    good = sum(same(want, actual.get(case, "missing")) for case, want in expected.items())
+    print(f"{good} of {len(expected)} cases answer as the H200, {len(set(names))} are for later, {len(wrong)} are wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+// probe/gates.cpp - holding a stream until the test lets it go, and seeing whether a call blocks.
+#include "probe/gates.hpp"
+
+#include "probe/driver.hpp"
+#include "probe/record.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace weir::conformance {
+
+struct HGate::Shared {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_open = false;
+  int entered = 0;
+  int left = 0;
+
+  void open() {
+    std::lock_guard lock(mutex);
+    is_open = true;
+    changed.notify_all();
+  }
+
+  bool reaches(const int& count, int n, int ms) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::milliseconds(ms), [&] { return count >= n; });
+  }
+};
+
+HGate::HGate() : shared_(new Shared) {
+  on_release([s = shared_] { s->open(); });
+}
+
+CUhostFn HGate::func() const {
+  return [](void* p) {
+    auto* s = static_cast<Shared*>(p);
+    std::unique_lock lock(s->mutex);
+    s->entered++;
+    s->changed.notify_all();
+    s->changed.wait_for(lock, std::chrono::milliseconds(gate_limit_ms()), [&] { return s->is_open; });
+    s->left++;
+    s->changed.notify_all();
+  };
+}
+
+void* HGate::data() const { return shared_; }
+CUresult HGate::try_arm(CUstream s) { return cuLaunchHostFunc(s, func(), data()); }
+void HGate::arm(CUstream s) { OK(cuLaunchHostFunc(s, func(), data())); }
+void HGate::open() { shared_->open(); }
+bool HGate::entered(int n, int ms) { return shared_->reaches(shared_->entered, n, ms); }
+bool HGate::left(int n, int ms) { return shared_->reaches(shared_->left, n, ms); }
+int HGate::entered_count() {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->entered;
+}
+
+VGate::VGate() : cell_(new_cell(0)) {
+  on_release([c = cell_] { c.set(1); });
+}
+void VGate::arm(CUstream s) { OK(cuStreamWaitValue32(s, cell_.d, 1, CU_STREAM_WAIT_VALUE_GEQ)); }
+CUresult VGate::try_arm(CUstream s) { return cuStreamWaitValue32(s, cell_.d, 1, CU_STREAM_WAIT_VALUE_GEQ); }
+
+Blk blocking(const std::function<void()>& release, const std::function<CUresult()>& f, int ms) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  bool blocked = false;
+  std::thread releaser([&] {
+    std::unique_lock lock(mutex);
+    if (changed.wait_for(lock, std::chrono::milliseconds(ms), [&] { return done; })) return;
+    blocked = true;
+    lock.unlock();
+    release();
+  });
+  auto finish = [&] {
+    {
+      std::lock_guard lock(mutex);
+      done = true;
+    }
+    changed.notify_all();
+    releaser.join();
+  };
+  CUresult res;
+  try {
+    res = f();
+  } catch (...) {
+    finish();
+    throw;
+  }
+  finish();
+  return {res, blocked};
+}
+
+void rec_blk(Rec& r, const std::string& key, const Blk& b) {
+  const bool free = key[0] == '~';
+  const std::string name = free ? key.substr(1) : key;
+  r.k(name, b.res);
+  r.k((free ? "~" : "") + name + ".blocked", b.blocked);
+}
+
+void on_thread(const std::function<void()>& f, bool with_ctx) {
+  std::exception_ptr failure;
+  std::string stopped_at;
+  bool stopped = false;
+  std::thread t([&] {
+    try {
+      if (with_ctx) OK(cuCtxSetCurrent(g.ctx));
+      f();
+    } catch (const Abort& a) {
+      stopped = true;
+      stopped_at = a.what;
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  t.join();
+  if (stopped) throw Abort{"thread:" + stopped_at};
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace weir::conformance

@@ -1,0 +1,73 @@
+// probe/gates.hpp - holding a stream until the test lets it go, and seeing whether a call blocks.
+#pragma once
+
+#include "probe/patience.hpp"
+#include "probe/world.hpp"
+
+#include <functional>
+#include <string>
+
+namespace weir::conformance {
+
+class Rec;
+
+// Makes a stream busy with a host function that waits until the gate opens. Declare a gate after the streams that it holds:
+// it then opens first.
+class HGate {
+ public:
+  HGate();
+  HGate(const HGate&) = delete;
+  HGate& operator=(const HGate&) = delete;
+  ~HGate() { open(); }
+
+  void arm(CUstream s);
+  CUresult try_arm(CUstream s);
+  void open();
+
+  // Have n of its host functions begun, or ended, within ms?
+  bool entered(int n = 1, int ms = kSurelyMs);
+  bool left(int n = 1, int ms = kSurelyMs);
+  int entered_count();
+
+  CUhostFn func() const;
+  void* data() const;
+
+ private:
+  struct Shared;
+  Shared* shared_;  // never freed: a host function may outlive the gate
+};
+
+// Makes a stream busy with a wait on a word of pinned memory. Unlike a blocked host function it holds no thread of the
+// driver, so it shows which streams really wait for each other.
+class VGate {
+ public:
+  VGate();
+  VGate(const VGate&) = delete;
+  VGate& operator=(const VGate&) = delete;
+  ~VGate() { open(); }
+
+  void arm(CUstream s);
+  CUresult try_arm(CUstream s);
+  void open() { cell_.set(1); }
+  const Cell& cell() const { return cell_; }
+
+ private:
+  Cell cell_;
+};
+
+// What a call answered, and whether it stayed until it was released.
+struct Blk {
+  CUresult res;
+  bool blocked;
+};
+
+// Calls f on this thread. If it has not returned after ms, another thread calls release, and the call counts as blocking.
+Blk blocking(const std::function<void()>& release, const std::function<CUresult()>& f, int ms = kBlockedMs);
+
+// Records both. With '~' before the key only the result is compared: whether the call blocks is left free.
+void rec_blk(Rec& r, const std::string& key, const Blk& b);
+
+// Runs f on a new thread, by default with the context of the case current, and waits for it.
+void on_thread(const std::function<void()>& f, bool with_ctx = true);
+
+}  // namespace weir::conformance

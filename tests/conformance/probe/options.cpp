@@ -1,0 +1,118 @@
+// probe/options.cpp - what the command line asks for.
+#include "probe/options.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace weir::conformance {
+namespace {
+
+void usage() {
+  puts(
+      "probe [options]   records what the CUDA driver does, one line a case\n"
+      "  --list            the names of the selected cases\n"
+      "  --groups          the groups and how many cases each has\n"
+      "  --filter=A,B      only cases whose name contains A or B\n"
+      "  --skip=P,Q        not the cases whose name begins with P or Q (--skip=kernel. where there is no GPU)\n"
+      "  --case=NAME       only this case\n"
+      "  --out=FILE        write the lines to FILE, not to stdout\n"
+      "  --compare=FILE    print how the run differs from the lines in FILE, not the lines; 1 if it differs\n"
+      "  --resume=FILE     take the lines of the cases that FILE has whole, run only the others\n"
+      "  --again=A,B       with --resume: run the cases whose name contains A or B all the same\n"
+      "  --jobs=N          N children at a time (1: the default, and the one to record with): one for the groups,\n"
+      "                    the others for the cases that have a process of their own; kernel. runs last, alone\n"
+      "  --no-device       the processes share no device: all N take groups, and nothing need run alone\n"
+      "  --timeout=S       seconds a case may take (10); three times that where contexts are made or destroyed\n"
+      "  --budget=S        seconds the whole run may take; later cases print skipped=budget (290)\n"
+      "  --inline          run the selected cases in this process, for a debugger\n"
+      "  --no-keeper       do not hold the device open beside the run\n"
+      "  --verbose         say on stderr when a child is restarted, and which cases were slow\n"
+      "The library is libcuda.so.1, or the file named by WEIR_LIBCUDA.");
+}
+
+bool any_of(const std::vector<std::string>& parts, auto&& matches) {
+  return std::any_of(parts.begin(), parts.end(), matches);
+}
+
+}  // namespace
+
+bool Options::selects(const std::string& name) const {
+  if (!exact.empty() && name != exact) return false;
+  const auto contained = [&](const std::string& part) { return name.find(part) != std::string::npos; };
+  const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
+  return (filter.empty() || any_of(filter, contained)) && !any_of(skip, begins);
+}
+
+bool parse(int argc, char** argv, Options* options, int* status) {
+  Options& o = *options;
+  for (int i = 1; i < argc; i++) {
+    const std::string a = argv[i];
+    const char* v = nullptr;
+    const auto value = [&](const char* name) {
+      if (a.starts_with(name)) v = a.c_str() + strlen(name);
+      return v != nullptr;
+    };
+    if (a == "--list")
+      o.mode = Options::Mode::list;
+    else if (a == "--groups")
+      o.mode = Options::Mode::groups;
+    else if (a == "--inline")
+      o.mode = Options::Mode::in_process;
+    else if (a == "--keeper")
+      o.mode = Options::Mode::keeper;
+    else if (a == "--ipc-peer")
+      o.mode = Options::Mode::ipc_peer;
+    else if (a == "--no-device")
+      o.device = o.keeper = false;
+    else if (a == "--no-keeper")
+      o.keeper = false;
+    else if (a == "--verbose")
+      o.verbose = true;
+    else if (value("--filter="))
+      o.filter = split(v);
+    else if (value("--skip="))
+      o.skip = split(v);
+    else if (value("--case="))
+      o.exact = v;
+    else if (value("--out="))
+      o.out = v;
+    else if (value("--compare="))
+      o.compare = v;
+    else if (value("--resume="))
+      o.resume = v;
+    else if (value("--again="))
+      o.again = split(v);
+    else if (value("--jobs="))
+      o.jobs = std::max(1, atoi(v));
+    else if (value("--timeout="))
+      o.case_limit = std::max(1.0, atof(v));
+    else if (value("--budget="))
+      o.budget = atof(v);
+    else if (value("--patience="))
+      o.patience = atof(v);
+    else if (value("--child=")) {
+      o.mode = Options::Mode::child;
+      for (const std::string& index : split(v)) o.cases.push_back(strtoul(index.c_str(), nullptr, 10));
+    } else {
+      usage();
+      *status = a == "--help" || a == "-h" ? 0 : 2;
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace weir::conformance

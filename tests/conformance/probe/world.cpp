@@ -1,0 +1,48 @@
+// probe/world.cpp - what every case finds in its process: a device, its primary context, and scratch memory.
+#include "probe/world.hpp"
+
+#include "probe/driver.hpp"
+#include "probe/patience.hpp"
+#include "probe/record.hpp"
+
+#include <cstring>
+#include <thread>
+
+namespace weir::conformance {
+
+State g;
+
+void init_device() {
+  OK(cuInit(0));
+  OK(cuDeviceGet(&g.dev, 0));
+}
+
+Cell new_cell(uint64_t value) {
+  if (!g.cells) throw Abort{"no_cells"};
+  const size_t i = g.cell_next.fetch_add(1);
+  if (i >= kCells) throw Abort{"out_of_cells"};
+  Cell c{g.cells + i * kCellBytes, g.cells_dev + i * kCellBytes};
+  c.set64(value);
+  return c;
+}
+
+void clear_cells() {
+  g.cell_next = 0;
+  memset(g.cells, 0, kCells * kCellBytes);
+}
+
+bool wait_cell(const Cell& c, uint32_t v, int ms) {
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    if (c.get() == v) return true;
+    if (seconds_since(begin) * 1000 > ms) return c.get() == v;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+bool early(const Cell& c, uint32_t v) { return wait_cell(c, v, kNotYetMs); }
+bool late(const Cell& c, uint32_t v) { return wait_cell(c, v, kSurelyMs); }
+
+void mark(CUstream s, const Cell& c, uint32_t v) { OK(cuMemsetD32Async(c.d, v, 1, s)); }
+
+}  // namespace weir::conformance
