@@ -127,6 +127,11 @@ enum class errc : int {
 
   // Anything else.
   unknown = 999,
+
+  // What weir finds itself, before or instead of the driver. The driver has no negative numbers.
+  closed = -1,           // an object that was closed, released or moved from was used
+  not_recorded = -2,     // an event that was never recorded was asked for its time
+  timing_disabled = -3,  // an event made without timing was asked for its time
 };
 
 }  // namespace weir

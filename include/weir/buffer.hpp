@@ -1,0 +1,112 @@
+// weir/buffer.hpp - device memory that is allocated and freed in the order of a stream.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+#include <weir/tracked_memory.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace weir {
+namespace detail {
+
+// Stream-ordered memory without a type.
+class WEIR_EXPORT stream_memory : public tracked_memory {
+ public:
+  stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at);
+  static stream_memory adopt(stream_ref stream, void* address, std::size_t bytes, call_site at);
+  stream_memory(stream_memory&& other) noexcept;
+  stream_memory& operator=(stream_memory&& other) noexcept;
+  ~stream_memory();
+
+  void close(call_site at);
+  void close(stream_ref stream, call_site at);
+  void set_stream(stream_ref stream, call_site at);
+  [[nodiscard]] void* release(call_site at);
+  [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
+
+ private:
+  stream_memory() noexcept = default;
+  void belong_to(stream_ref stream, call_site at);
+
+  CUstream_st* stream_ = closed_handle<CUstream_st>();
+  stream_state* state_ = nullptr;       // keeps a stream of weir's alive for the free
+  unsigned long long home_thread_ = 0;  // of a per-thread default stream
+};
+
+}  // namespace detail
+
+// `size` elements of device memory, uninitialised. It belongs to a stream: it may be used by work queued there after
+// it was made, and it is freed there, after all work queued before. Nothing of this waits on the host.
+// weir's operations (copy, fill, ...) remember the other streams on which they used it, and the free waits for those
+// too, on the device; work that weir did not queue (a kernel launched with <<<>>>, a library's call) on another stream
+// is told with used_on(). A buffer that stayed on its stream costs nothing for this.
+// The first use on another stream has to be ordered by the caller, as ever: other.wait(x.stream()).
+// The stream of a buffer, and those it was used on, live until it is freed; a foreign stream is the caller's to keep.
+// T is trivially copyable. An empty buffer owns nothing, makes no driver call and has a null data().
+// Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
+// operations, and with them copies from it, may run in several threads.
+// In a host function: making one is refused, destroying one is left to another thread.
+template <class T>
+class buffer {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "device memory holds plain values");
+
+ public:
+  using value_type = T;
+
+  // Fails whole, with out_of_memory if there is none. In a capture of the stream: becomes an allocation node.
+  // cuMemAllocAsync.
+  buffer(stream_ref stream, std::size_t size, call_site at = call_site::current())
+      : memory_{stream, size, sizeof(T), at} {}
+
+  // Takes over memory that cuMemAllocAsync gave (cudaMallocAsync, cuMemAllocFromPoolAsync); its free is ours from now
+  // on.
+  [[nodiscard]] static buffer adopt(stream_ref stream, T* data, std::size_t size, call_site at = call_site::current()) {
+    return buffer{detail::stream_memory::adopt(stream, data, size * sizeof(T), at)};
+  }
+
+  // Moving never touches the device. Destruction frees in stream order as close() does and never blocks; what fails
+  // goes to on_unraised_error.
+  buffer(buffer&&) noexcept = default;
+  buffer& operator=(buffer&&) noexcept = default;
+
+  // Frees it in the order of its stream, or of another one, which then waits for its stream; reports what fails. Does
+  // nothing a second time. cuMemFreeAsync, and for each other stream of use cuEventRecord and cuStreamWaitEvent.
+  void close(call_site at = call_site::current()) { memory_.close(at); }
+  void close(stream_ref stream, call_site at = call_site::current()) { memory_.close(stream, at); }
+  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
+
+  // Belongs to another stream from now on, which waits for the work that the old one has been given so far.
+  void set_stream(stream_ref stream, call_site at = call_site::current()) { memory_.set_stream(stream, at); }
+
+  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing; for a stream
+  // that weir owns once is enough.
+  void used_on(stream_ref stream, call_site at = call_site::current()) const {
+    if (memory_.at_home_on(stream)) return;
+    memory_.note_use(stream, at);
+    memory_.mark_use(stream, at);
+  }
+
+  // Gives the memory up; its free is the caller's. The object is closed.
+  [[nodiscard]] T* release(call_site at = call_site::current()) { return static_cast<T*>(memory_.release(at)); }
+
+  // The address on the device: for kernels, not for the host to follow.
+  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
+  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] stream_ref stream() const noexcept { return memory_.stream(); }
+
+  // For weir's operations.
+  [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
+
+ private:
+  explicit buffer(detail::stream_memory&& memory) noexcept : memory_{static_cast<detail::stream_memory&&>(memory)} {}
+
+  detail::stream_memory memory_;
+};
+
+}  // namespace weir

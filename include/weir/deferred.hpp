@@ -1,0 +1,29 @@
+// weir/deferred.hpp - destruction that has to wait for a better moment.
+#pragma once
+
+#include <weir/export.hpp>
+
+#include <cstddef>
+
+namespace weir {
+
+// Any object of weir may be destroyed at any time, in any order and on any thread. Where the driver call that this
+// needs may not be made then, weir keeps the handle and makes the call later, on a thread of its own that sleeps
+// otherwise:
+//
+//   in a host function         where CUDA calls are forbidden; the closures of host functions go this way too
+//   during a capture           begun through weir: frees would break it, so they wait until no such capture is open
+//   pinned memory in use       until the copies that use it are done
+//
+// Nothing has to be done for it. What is left at exit is done before the program ends, unless the driver has gone
+// first.
+
+// How many destructions are waiting or under way. Thread safety: from any thread.
+[[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;
+
+// Waits until everything that was deferred before this call is done, except what waits for a capture to end; blocks for
+// pinned memory in use until its copies are done. For tests, and before a library is unloaded. In a host function: does
+// nothing.
+WEIR_EXPORT void drain_deferred() noexcept;
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+// weir/fill.hpp - memory set to one value, in stream order.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/copy.hpp>
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace weir {
+namespace detail {
+
+WEIR_EXPORT void fill_region(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes,
+                             call_site at);
+
+template <class T>
+[[nodiscard]] constexpr std::uint32_t bits_of(const T& value) noexcept {
+  if constexpr (sizeof(T) == 1) {
+    return std::bit_cast<std::uint8_t>(value);
+  } else if constexpr (sizeof(T) == 2) {
+    return std::bit_cast<std::uint16_t>(value);
+  } else {
+    return std::bit_cast<std::uint32_t>(value);
+  }
+}
+
+}  // namespace detail
+
+// Queues setting every element of `to` to `value`, and returns. `to` is memory that the device of the stream reaches: a
+// buffer, a pinned_buffer, or a std::span of such memory. Its elements are trivially copyable and of 1, 2 or 4 bytes,
+// which is what the driver sets. Zero elements queue nothing. In a capture: allowed, a memset node. In a host function:
+// refused. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async.
+template <class To>
+requires detail::memory_range<std::remove_reference_t<To>>
+void fill(stream_ref stream, To&& to, const std::type_identity_t<detail::element_of<To>>& value,
+          call_site at = call_site::current()) {
+  using element = detail::element_of<To>;
+  static_assert(!std::is_const_v<element> && std::is_trivially_copyable_v<element>);
+  static_assert(sizeof(element) == 1 || sizeof(element) == 2 || sizeof(element) == 4,
+                "a device sets values of 1, 2 or 4 bytes");
+  static_assert(detail::outlives_call<To>, "the fill runs later: a temporary would be gone by then");
+  detail::fill_region(stream, detail::region_of(to), detail::bits_of(value), sizeof(element), at);
+}
+
+// The same for a raw address of `count` elements.
+template <class T>
+void fill(stream_ref stream, T* to, std::size_t count, const std::type_identity_t<T>& value,
+          call_site at = call_site::current()) {
+  fill(stream, std::span<T>{to, count}, value, at);
+}
+
+}  // namespace weir

@@ -1,0 +1,51 @@
+// weir/sync_scope.hpp - a block of work that is done when the block ends.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace weir {
+namespace detail {
+
+// For a body that throws: syncs, attaches what that fails with to the exception under way if it is a weir::error, else
+// gives it to on_unraised_error.
+WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
+
+}  // namespace detail
+
+// Runs body(stream), then waits for the stream, also if the body throws; what the body throws comes first, and what the
+// sync fails with is attached to it. Gives what the body gives. So memory of the enclosing block can be lent to copies
+// inside:
+//
+//   std::vector<float> host(n);
+//   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
+//   use(host);                                              // certainly there
+//
+// In a capture: the sync is refused. In a host function: refused. cuStreamSynchronize.
+template <std::invocable<stream_ref> Body>
+decltype(auto) sync_scope(stream_ref stream, Body&& body, call_site at = call_site::current()) {
+  using result = std::invoke_result_t<Body, stream_ref>;
+  const auto run = [&]() -> result {
+    try {
+      return std::forward<Body>(body)(stream);
+    } catch (...) {
+      detail::sync_after_failure(stream, at);
+      throw;
+    }
+  };
+  if constexpr (std::is_void_v<result>) {
+    run();
+    stream.sync(at);
+  } else {
+    result value = run();
+    stream.sync(at);
+    return static_cast<result>(std::forward<result>(value));
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,36 @@
+// weir/to_string.hpp - weir's objects as text, for logs.
+#pragma once
+
+#include <weir/context.hpp>
+#include <weir/errc.hpp>
+#include <weir/event.hpp>
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+
+#include <string>
+
+namespace weir {
+
+// None of these makes a driver call, and all work on closed, moved-from and foreign objects. Thread safety: from any
+// thread.
+
+// "stream 0x55d0c8 (device 0)", "legacy default stream", "per-thread default stream", "closed stream".
+[[nodiscard]] WEIR_EXPORT std::string to_string(stream_ref stream);
+[[nodiscard]] inline std::string to_string(const stream& owner) { return to_string(owner.ref()); }
+
+// "event 0x55d0c8", "closed event".
+[[nodiscard]] WEIR_EXPORT std::string to_string(event_ref event);
+[[nodiscard]] inline std::string to_string(const event& owner) { return to_string(owner.ref()); }
+[[nodiscard]] inline std::string to_string(timed_event_ref event) { return to_string(event_ref{event}); }
+[[nodiscard]] inline std::string to_string(const timed_event& owner) { return to_string(event_ref{owner}); }
+
+// "device 0".
+[[nodiscard]] WEIR_EXPORT std::string to_string(device gpu);
+
+// "context 0x55d0c8", "no context".
+[[nodiscard]] WEIR_EXPORT std::string to_string(context_ref context);
+
+// The name in weir: "out_of_memory"; "errc 4711" for a number without one.
+[[nodiscard]] WEIR_EXPORT std::string to_string(errc code);
+
+}  // namespace weir

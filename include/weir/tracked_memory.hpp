@@ -1,0 +1,49 @@
+// weir/tracked_memory.hpp - memory that remembers which streams it was used on; the untyped part of buffers.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/closed.hpp>
+#include <weir/export.hpp>
+#include <weir/handle.hpp>
+#include <weir/stream.hpp>
+
+#include <cstddef>
+
+namespace weir::detail {
+
+class use_list;
+class stream_state;
+
+// An allocation, the stream it belongs to if any, and the other streams that weir's operations used it on.
+// Thread safety: note_use() from any thread; the rest as any object.
+class WEIR_EXPORT tracked_memory {
+ public:
+  [[nodiscard]] bool closed() const noexcept { return address_ == closed_handle<void>(); }
+  [[nodiscard]] void* address() const noexcept { return closed() ? nullptr : address_; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return closed() ? 0 : bytes_; }
+  [[nodiscard]] CUctx_st* context() const noexcept { return context_; }
+
+  // Nothing has to be remembered of an operation on this stream. One comparison.
+  [[nodiscard]] bool at_home_on(stream_ref s) const noexcept { return s.get() == home_; }
+
+  // Remembers that work given to the stream until the memory is freed uses the memory. Called before the work is
+  // queued: fails with nothing changed.
+  void note_use(stream_ref s, call_site at) const;
+  // Called after the work is queued, for streams that weir does not own and so cannot ask later.
+  void mark_use(stream_ref s, call_site at) const;
+
+ protected:
+  tracked_memory() noexcept = default;
+  tracked_memory(tracked_memory&& other) noexcept;
+  ~tracked_memory() = default;
+  void forget() noexcept;
+
+  void* address_ = closed_handle<void>();
+  std::size_t bytes_ = 0;
+  CUctx_st* context_ = nullptr;
+  // The stream on which uses go unremembered; none (a closed handle) where every use has to be looked at.
+  CUstream_st* home_ = closed_handle<CUstream_st>();
+  mutable use_list* uses_ = nullptr;  // made at the first use elsewhere
+};
+
+}  // namespace weir::detail
