@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <functional>
+#include <utility>
 
 namespace weir::conformance {
 namespace {
@@ -47,59 +48,46 @@ bool Options::selects(const std::string& name) const {
 
 bool parse(int argc, char** argv, Options* options, int* status) {
   Options& o = *options;
+  using Mode = Options::Mode;
+  // A name that ends in '=' takes a value.
+  const std::vector<std::pair<std::string, std::function<void(const char*)>>> known = {
+      {"--list", [&](const char*) { o.mode = Mode::list; }},
+      {"--groups", [&](const char*) { o.mode = Mode::groups; }},
+      {"--inline", [&](const char*) { o.mode = Mode::in_process; }},
+      {"--filter=", [&](const char* v) { o.filter = split(v); }},
+      {"--skip=", [&](const char* v) { o.skip = split(v); }},
+      {"--case=", [&](const char* v) { o.exact = v; }},
+      {"--out=", [&](const char* v) { o.out = v; }},
+      {"--compare=", [&](const char* v) { o.compare = v; }},
+      {"--resume=", [&](const char* v) { o.resume = v; }},
+      {"--again=", [&](const char* v) { o.again = split(v); }},
+      {"--jobs=", [&](const char* v) { o.jobs = std::max(1, atoi(v)); }},
+      {"--timeout=", [&](const char* v) { o.case_limit = std::max(1.0, atof(v)); }},
+      {"--budget=", [&](const char* v) { o.budget = atof(v); }},
+      {"--no-device", [&](const char*) { o.device = o.keeper = false; }},
+      {"--no-keeper", [&](const char*) { o.keeper = false; }},
+      {"--verbose", [&](const char*) { o.verbose = true; }},
+      // What the probe says to itself.
+      {"--keeper", [&](const char*) { o.mode = Mode::keeper; }},
+      {"--ipc-peer", [&](const char*) { o.mode = Mode::ipc_peer; }},
+      {"--patience=", [&](const char* v) { o.patience = atof(v); }},
+      {"--child=",
+       [&](const char* v) {
+         o.mode = Mode::child;
+         for (const std::string& index : split(v)) o.cases.push_back(strtoul(index.c_str(), nullptr, 10));
+       }},
+  };
   for (int i = 1; i < argc; i++) {
     const std::string a = argv[i];
-    const char* v = nullptr;
-    const auto value = [&](const char* name) {
-      if (a.starts_with(name)) v = a.c_str() + strlen(name);
-      return v != nullptr;
-    };
-    if (a == "--list")
-      o.mode = Options::Mode::list;
-    else if (a == "--groups")
-      o.mode = Options::Mode::groups;
-    else if (a == "--inline")
-      o.mode = Options::Mode::in_process;
-    else if (a == "--keeper")
-      o.mode = Options::Mode::keeper;
-    else if (a == "--ipc-peer")
-      o.mode = Options::Mode::ipc_peer;
-    else if (a == "--no-device")
-      o.device = o.keeper = false;
-    else if (a == "--no-keeper")
-      o.keeper = false;
-    else if (a == "--verbose")
-      o.verbose = true;
-    else if (value("--filter="))
-      o.filter = split(v);
-    else if (value("--skip="))
-      o.skip = split(v);
-    else if (value("--case="))
-      o.exact = v;
-    else if (value("--out="))
-      o.out = v;
-    else if (value("--compare="))
-      o.compare = v;
-    else if (value("--resume="))
-      o.resume = v;
-    else if (value("--again="))
-      o.again = split(v);
-    else if (value("--jobs="))
-      o.jobs = std::max(1, atoi(v));
-    else if (value("--timeout="))
-      o.case_limit = std::max(1.0, atof(v));
-    else if (value("--budget="))
-      o.budget = atof(v);
-    else if (value("--patience="))
-      o.patience = atof(v);
-    else if (value("--child=")) {
-      o.mode = Options::Mode::child;
-      for (const std::string& index : split(v)) o.cases.push_back(strtoul(index.c_str(), nullptr, 10));
-    } else {
+    const auto option = std::find_if(known.begin(), known.end(), [&](const auto& k) {
+      return k.first.ends_with('=') ? a.starts_with(k.first) : a == k.first;
+    });
+    if (option == known.end()) {
       usage();
       *status = a == "--help" || a == "-h" ? 0 : 2;
       return false;
     }
+    option->second(argv[i] + option->first.size());
   }
   return true;
 }
