@@ -1,0 +1,57 @@
+// entry/guard.hpp - what every entry point checks before it does anything, and how it finds what its handles stand for.
+#pragma once
+
+#include <new>
+
+#include "driver/abi.hpp"
+#include "embedded/entry/default_stream.hpp"
+#include "embedded/model/process.hpp"
+#include "embedded/model/thread_state.hpp"
+
+namespace weir::embedded::entry {
+
+// Runs the body of an entry point that a host function may call, too: one that names its stream or event, or
+// needs no state. Nothing is thrown through the C face.
+template <class Body>
+abi::CUresult guarded(Body&& body) noexcept {
+  model::process& p = model::this_process();
+  if (!p.initialised()) return abi::CUDA_ERROR_NOT_INITIALIZED;
+  try {
+    return body(p);
+  } catch (const std::bad_alloc&) {
+    return abi::CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (...) {
+    return abi::CUDA_ERROR_UNKNOWN;
+  }
+}
+
+// The same for one that a host function may not call: CUDA_ERROR_NOT_PERMITTED there.
+template <class Body>
+abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
+  return guarded([&](model::process& p) -> abi::CUresult {
+    if (model::this_thread().in_host_function) return abi::CUDA_ERROR_NOT_PERMITTED;
+    return body(p);
+  });
+}
+
+// The calling thread's current context, ready for use; or the code that says why there is none.
+inline abi::CUresult current_context(model::context*& out) {
+  model::context* top = model::this_thread().current();
+  if (top == nullptr) return abi::CUDA_ERROR_INVALID_CONTEXT;
+  if (const abi::CUresult status = top->status(); status != abi::CUDA_SUCCESS) return status;
+  out = top;
+  return abi::CUDA_SUCCESS;
+}
+
+// The stream behind a handle, ready for use. Null and the two default handles are resolved in the current
+// context of the calling thread; inside a host function they are refused.
+abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
+
+// The event behind a handle, ready for use.
+abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);
+
+// The null stream's stand-in for calls without a stream argument (cuMemcpyHtoD): the legacy stream, or the
+// thread's own in the per-thread variants of the entry points.
+abi::CUresult find_null_stream(model::process& p, model::stream*& out);
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,161 @@
+// model/context.cpp - the lives of a context, and what concerns all its streams at once.
+#include "embedded/model/context.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/engine/timeline.hpp"
+#include "embedded/engine/waiting.hpp"
+#include "embedded/model/memory.hpp"
+#include "embedded/model/pool_registry.hpp"
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model {
+namespace {
+
+std::atomic<unsigned long long> next_id{1};
+
+}  // namespace
+
+abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
+  if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS) return failure;
+  device_ = &on;
+  primary_ = primary;
+  id_ = next_id.fetch_add(1, std::memory_order_relaxed);
+  limits.reset();
+  cache_config.store(abi::CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
+  legacy_ = &make_stream(true);
+  flags.store(with_flags, std::memory_order_relaxed);
+  closing_.store(false, std::memory_order_relaxed);
+  life_.fetch_add(1, std::memory_order_release);
+  alive_.store(true, std::memory_order_release);
+  return abi::CUDA_SUCCESS;
+}
+
+bool context::close() {
+  if (!alive() || closing_.exchange(true)) return false;
+  // What runs now may still add work by the driver's calls. Once those are refused, the rest is waited for.
+  synchronize();
+  alive_.store(false, std::memory_order_release);
+  flags.store(0, std::memory_order_relaxed);
+  synchronize();
+
+  process& p = this_process();
+  p.streams.for_each([&](stream& s) {
+    if (&s.owner() == this && p.streams.retire(&s)) s.close();
+  });
+  p.events.for_each([&](event& e) {
+    if (&e.owner() != this || !p.events.retire(&e)) return;
+    e.close();
+    p.events.recycle(&e);
+  });
+  {
+    const std::lock_guard lock{streams_mutex_};
+    waits_.clear();
+  }
+  {
+    const std::lock_guard lock{own_mutex_};
+    if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
+    peers_.clear();
+  }
+  legacy_->close();
+  memory::release_context(*this);
+  return true;
+}
+
+abi::CUresult context::status() const noexcept {
+  return alive() ? engine::device_failure() : abi::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+abi::CUcontext context::handle() const noexcept {
+  return static_cast<abi::CUcontext>(this_process().contexts.handle_of(this));
+}
+
+// A stream that no program knows.
+stream& context::make_stream(bool legacy) {
+  handle_table<stream, handle_kind::stream>& table = this_process().streams;
+  stream* const made = table.acquire();
+  try {
+    made->open(*this, legacy ? stream_role::legacy : stream_role::non_blocking, abi::CU_STREAM_DEFAULT, 0);
+  } catch (...) {
+    table.recycle(made);
+    throw;
+  }
+  return *made;
+}
+
+std::vector<engine::point> context::points_so_far() {
+  std::vector<engine::point> points;
+  for_each_stream([&](stream& s) { points.push_back(s.line().submitted_point()); });
+  return points;
+}
+
+void context::synchronize() {
+  for (const engine::point until : points_so_far()) engine::wait(until);
+  pool_registry::after_synchronize();
+}
+
+stream& context::all_streams() {
+  const std::lock_guard lock{own_mutex_};
+  if (all_streams_ == nullptr) all_streams_ = &make_stream(false);
+  return *all_streams_;
+}
+
+abi::CUresult context::record(event& at_end) {
+  if (&at_end.owner() != this) return abi::CUDA_ERROR_INVALID_HANDLE;
+  stream& joined = all_streams();
+  for (const engine::point until : points_so_far()) {
+    if (until.line != &joined.line()) joined.wait(until);
+  }
+  return at_end.record(joined);
+}
+
+// A stream that another thread destroys meanwhile is made to wait or not: either is in order.
+void context::wait(engine::point until) {
+  std::vector<stream*> present;
+  {
+    const std::lock_guard lock{streams_mutex_};
+    std::erase_if(waits_, [](engine::point p) { return p.reached(); });
+    present = streams_;
+    waits_.push_back(until);
+  }
+  for (stream* s : present) s->wait(until);
+}
+
+void context::add(stream& s) {
+  std::vector<engine::point> waits;
+  {
+    const std::lock_guard lock{streams_mutex_};
+    if (!waits_.empty()) waits = waits_;
+    streams_.push_back(&s);
+  }
+  try {
+    for (const engine::point until : waits) s.wait(until);
+  } catch (...) {
+    remove(s);
+    throw;
+  }
+}
+
+void context::remove(stream& s) noexcept {
+  const std::lock_guard lock{streams_mutex_};
+  const auto found = std::find(streams_.begin(), streams_.end(), &s);
+  if (found == streams_.end()) return;
+  *found = streams_.back();
+  streams_.pop_back();
+}
+
+abi::CUresult context::enable_peer(context& peer) {
+  const std::lock_guard lock{own_mutex_};
+  if (std::find(peers_.begin(), peers_.end(), &peer) != peers_.end())
+    return abi::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  peers_.push_back(&peer);
+  return abi::CUDA_SUCCESS;
+}
+
+abi::CUresult context::disable_peer(context& peer) noexcept {
+  const std::lock_guard lock{own_mutex_};
+  return std::erase(peers_, &peer) != 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
+}  // namespace weir::embedded::model

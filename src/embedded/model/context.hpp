@@ -1,0 +1,97 @@
+// model/context.hpp - a context: what streams, events and memory of one device belong to.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
+#include "embedded/model/context_limits.hpp"
+
+namespace weir::embedded::model {
+
+class device;
+class event;
+class stream;
+
+// A context of a device. Contexts are never freed: a destroyed one stays known as destroyed, because threads may still have it
+// current, and a primary one comes back to life under its old handle.
+//
+// Thread safety: all members, from any thread; open() and close() not at the same time.
+class context {
+ public:
+  // Brings a context to life: a new one, or the primary one after its release. CUDA_SUCCESS, or what the device failed with. Throws
+  // std::bad_alloc.
+  abi::CUresult open(device& on, bool primary, unsigned flags);
+
+  // Waits for all work in it, then ends its streams, events and memory. False if another thread was faster.
+  bool close();
+
+  [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
+
+  // CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, or what the device failed with.
+  [[nodiscard]] abi::CUresult status() const noexcept;
+
+  // Counts the lives of a primary context; what was made in an earlier life is gone.
+  [[nodiscard]] unsigned long long life() const noexcept { return life_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] device& owner() const noexcept { return *device_; }
+  [[nodiscard]] bool primary() const noexcept { return primary_; }
+  [[nodiscard]] unsigned long long id() const noexcept { return id_; }  // a new one in each life
+  [[nodiscard]] abi::CUcontext handle() const noexcept;
+
+  // Waits until everything in all streams of the context is complete.
+  void synchronize();
+
+  // Records an event of the context behind everything in all its streams.
+  abi::CUresult record(event& at_end);
+
+  // Makes all later work of the context wait until the point is reached, in streams that are yet to be made, too.
+  void wait(engine::point until);
+
+  // The default stream that all threads share.
+  [[nodiscard]] stream& legacy() const noexcept { return *legacy_; }
+
+  // The list of streams, for the legacy stream's ordering and for synchronize(). add() gives a new stream the points
+  // that the context waits for; both throw std::bad_alloc, and then nothing has happened.
+  void add(stream& s);
+  void remove(stream& s) noexcept;
+  template <class Visitor>
+  void for_each_stream(Visitor&& visit) {
+    const std::lock_guard lock{streams_mutex_};
+    for (stream* s : streams_) visit(*s);
+  }
+
+  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED and _NOT_ENABLED where there is nothing to do. All memory is within reach of
+  // every device anyhow; what is enabled is a matter of record.
+  abi::CUresult enable_peer(context& peer);
+  abi::CUresult disable_peer(context& peer) noexcept;
+
+  std::atomic<unsigned> flags{0};  // CU_CTX_*, as last set; 0 in a context that is not alive
+  std::atomic<abi::CUfunc_cache> cache_config{abi::CU_FUNC_CACHE_PREFER_NONE};
+  context_limits limits;
+
+ private:
+  stream& make_stream(bool legacy);
+  std::vector<engine::point> points_so_far();
+  stream& all_streams();
+
+  device* device_ = nullptr;
+  bool primary_ = false;
+  unsigned long long id_ = 0;
+  std::atomic<bool> alive_{false};
+  std::atomic<bool> closing_{false};
+  std::atomic<unsigned long long> life_{0};
+  stream* legacy_ = nullptr;
+
+  std::mutex streams_mutex_;  // never held while work is submitted: a deterministic schedule runs work right there
+  std::vector<stream*> streams_;
+  std::vector<engine::point> waits_;  // of wait(), as long as they are not reached
+
+  std::mutex own_mutex_;           // guards what follows
+  stream* all_streams_ = nullptr;  // made at the first record(): it waits for all others, and events are recorded in it
+  std::vector<const context*> peers_;
+};
+
+}  // namespace weir::embedded::model

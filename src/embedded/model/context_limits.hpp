@@ -1,0 +1,36 @@
+// model/context_limits.hpp - the CU_LIMIT_* of a context.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+#include "driver/abi.hpp"
+
+namespace weir::embedded::model {
+
+// Kernels and their stacks are the host's own, so no limit limits anything; but each can be asked for, takes the values
+// that an H200 takes, and is rounded as there.
+//
+// Thread safety: all members, from any thread.
+class context_limits {
+ public:
+  context_limits() noexcept { reset(); }
+
+  // To the values that a new context has.
+  void reset() noexcept;
+
+  // CUDA_ERROR_INVALID_VALUE for a number that is no limit, CUDA_ERROR_UNSUPPORTED_LIMIT for one that devices no
+  // longer have.
+  [[nodiscard]] abi::CUresult get(abi::CUlimit which, std::size_t& value) const noexcept;
+
+  // The same, CUDA_ERROR_NOT_PERMITTED for one that can only be read, and CUDA_ERROR_INVALID_VALUE for a value out of
+  // range, where it is not brought into range instead.
+  abi::CUresult set(abi::CUlimit which, std::size_t value) noexcept;
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<std::size_t, abi::CU_LIMIT_MAX> values_{};
+};
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,89 @@
+// model/device.cpp - a device's names, its account of memory, and the life of its primary context.
+#include "embedded/model/device.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "embedded/model/context.hpp"
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model {
+
+device::device(int ordinal, std::size_t memory_bytes)
+    : ordinal_{ordinal},
+      name_{"weir embedded device"},
+      total_memory_{memory_bytes},
+      facts_{describe_device(ordinal)},
+      primary_{this_process().contexts.acquire()} {
+  this_process().contexts.publish(primary_);
+}
+
+abi::CUuuid device::uuid() const noexcept {
+  abi::CUuuid id{};
+  std::memcpy(id.bytes, "weir-embedded", 13);
+  id.bytes[15] = static_cast<char>(ordinal_);
+  return id;
+}
+
+std::string device::bus_id() const {
+  int domain = 0;
+  int bus = 0;
+  int slot = 0;
+  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, domain));
+  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, bus));
+  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, slot));
+  char text[48];
+  std::snprintf(text, sizeof text, "%04X:%02X:%02X.0", static_cast<unsigned>(domain), static_cast<unsigned>(bus),
+                static_cast<unsigned>(slot));
+  return text;
+}
+
+bool device::attribute(abi::CUdevice_attribute which, int& value) const noexcept {
+  if (which == 0 || which >= abi::CU_DEVICE_ATTRIBUTE_MAX) return false;
+  value = facts_[which];
+  return true;
+}
+
+bool device::take(std::size_t bytes) noexcept {
+  std::size_t used = used_memory_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > total_memory_ - used) return false;
+  } while (!used_memory_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+void device::give_back(std::size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+std::size_t device::free_memory() const noexcept {
+  return total_memory_ - used_memory_.load(std::memory_order_relaxed);
+}
+
+abi::CUresult device::retain_primary() {
+  const std::lock_guard lock{primary_mutex_};
+  if (!primary_->alive()) {
+    const abi::CUresult status = primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
+    if (status != abi::CUDA_SUCCESS) return status;
+  }
+  ++primary_users_;
+  return abi::CUDA_SUCCESS;
+}
+
+abi::CUresult device::release_primary() {
+  const std::lock_guard lock{primary_mutex_};
+  if (primary_users_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary_users_ == 0 && primary_->alive()) primary_->close();
+  return abi::CUDA_SUCCESS;
+}
+
+void device::reset_primary() {
+  const std::lock_guard lock{primary_mutex_};
+  if (primary_->alive()) primary_->close();
+}
+
+void device::set_primary_flags(unsigned flags) {
+  const std::lock_guard lock{primary_mutex_};
+  primary_flags_.store(flags, std::memory_order_relaxed);
+  if (primary_->alive()) primary_->flags.store(flags | abi::CU_CTX_MAP_HOST, std::memory_order_relaxed);
+}
+
+}  // namespace weir::embedded::model

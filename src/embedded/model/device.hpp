@@ -1,0 +1,76 @@
+// model/device.hpp - an embedded device: what it says of itself, its primary context, its memory.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <string>
+
+#include "driver/abi.hpp"
+#include "embedded/model/device_facts.hpp"
+
+namespace weir::embedded::model {
+
+class context;
+class memory_pool;
+
+// A device. Made by process::initialise(), never destroyed.
+//
+// Thread safety: all members, from any thread.
+class device {
+ public:
+  // Throws std::bad_alloc.
+  device(int ordinal, std::size_t memory_bytes);
+
+  [[nodiscard]] int ordinal() const noexcept { return ordinal_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::size_t total_memory() const noexcept { return total_memory_; }
+
+  // The same for every process and every machine.
+  [[nodiscard]] abi::CUuuid uuid() const noexcept;
+
+  // "FFFF:00:00.0": a place on a bus that no machine has, so that it is never taken for that of a GPU.
+  [[nodiscard]] std::string bus_id() const;
+
+  // The value of a CU_DEVICE_ATTRIBUTE_*; false for an unknown one.
+  [[nodiscard]] bool attribute(abi::CUdevice_attribute which, int& value) const noexcept;
+
+  // Memory in use by allocations of all kinds on this device. take() fails, and takes nothing, where it does not fit.
+  [[nodiscard]] bool take(std::size_t bytes) noexcept;
+  void give_back(std::size_t bytes) noexcept;
+  [[nodiscard]] std::size_t free_memory() const noexcept;
+
+  // The primary context's object; alive only while it is retained.
+  [[nodiscard]] context& primary() const noexcept { return *primary_; }
+
+  // Counts one more user of the primary context, and brings it to life for the first, or after a reset. CUDA_SUCCESS, or what the
+  // device failed with. Throws std::bad_alloc.
+  abi::CUresult retain_primary();
+
+  // One user less; the last one ends it, once its work is done. CUDA_ERROR_INVALID_CONTEXT where there is none.
+  abi::CUresult release_primary();
+
+  // Ends it for all, once its work is done. Its users stay counted.
+  void reset_primary();
+
+  // CU_CTX_* of the primary context, for its present life and later ones.
+  [[nodiscard]] unsigned primary_flags() const noexcept { return primary_flags_.load(std::memory_order_relaxed); }
+  void set_primary_flags(unsigned flags);
+
+  // Where stream-ordered allocations come from; null until somebody asks (pool_registry.hpp).
+  std::atomic<memory_pool*> default_pool{nullptr};
+  std::atomic<memory_pool*> current_pool{nullptr};
+
+ private:
+  int ordinal_;
+  std::string name_;
+  std::size_t total_memory_;
+  device_facts facts_;
+  std::atomic<std::size_t> used_memory_{0};
+  context* primary_;
+  std::mutex primary_mutex_;  // serialises retain, release, reset, and what they change
+  unsigned primary_users_ = 0;
+  std::atomic<unsigned> primary_flags_{0};
+};
+
+}  // namespace weir::embedded::model

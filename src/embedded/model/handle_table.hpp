@@ -1,0 +1,126 @@
+// model/handle_table.hpp - handles that cannot lie: tagged, generation-checked values that stand for objects.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace weir::embedded::model {
+
+// Which table a handle belongs to; part of its value, so that an event passed as a stream is found out.
+enum class handle_kind : std::uint8_t { context = 1, stream, event, pool, graph, graph_node, graph_exec, user_object };
+
+// Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and an index,
+// so that a stale, foreign or invented one is recognised without touching the memory it might point to.
+//
+// An object lives in a slot whose memory is never given back and is never constructed a second time: it is
+// default-constructed once and opened again by its owner. A thread that still holds a pointer to a retired object therefore
+// reads old data, never freed memory.
+//
+// Thread safety: all members, from any thread.
+template <class T, handle_kind Kind>
+class handle_table {
+ public:
+  // The live object behind a handle, or null. Three loads; no lock.
+  [[nodiscard]] T* find(const void* handle) const noexcept {
+    const auto bits = reinterpret_cast<std::uintptr_t>(handle);
+    if ((bits >> tag_shift) != tag) return nullptr;
+    const std::size_t index = bits & index_mask;
+    const std::size_t segment = index / segment_size;
+    if (segment >= max_segments) return nullptr;
+    slot* slots = segments_[segment].load(std::memory_order_acquire);
+    if (slots == nullptr) return nullptr;
+    slot& s = slots[index % segment_size];
+    return s.handle.load(std::memory_order_acquire) == bits ? &s.object : nullptr;
+  }
+
+  // Takes a free object, not yet reachable by any handle. Throws std::bad_alloc.
+  [[nodiscard]] T* acquire() {
+    const std::lock_guard lock{mutex_};
+    if (free_.empty()) grow();
+    T* object = free_.back();
+    free_.pop_back();
+    return object;
+  }
+
+  // Gives an acquired object its handle; from here on find() knows it.
+  void* publish(T* object) noexcept {
+    slot& s = slot_of(object);
+    s.generation = (s.generation + 1) & generation_mask;
+    const std::uintptr_t bits = (tag << tag_shift) | (s.generation << index_bits) | s.index;
+    s.handle.store(bits, std::memory_order_release);
+    return reinterpret_cast<void*>(bits);
+  }
+
+  // The handle of a published object; null once it is retired.
+  [[nodiscard]] void* handle_of(const T* object) const noexcept {
+    return reinterpret_cast<void*>(slot_of(const_cast<T*>(object)).handle.load(std::memory_order_acquire));
+  }
+
+  // Ends the handle: find() no longer knows it. False if another thread was faster.
+  bool retire(T* object) noexcept { return slot_of(object).handle.exchange(0, std::memory_order_acq_rel) != 0; }
+
+  // The same for one who kept the handle but not the object, which may have had other lives since.
+  bool retire(T* object, const void* handle) noexcept {
+    std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
+    return slot_of(object).handle.compare_exchange_strong(bits, 0, std::memory_order_acq_rel);
+  }
+
+  // Gives a retired object back for reuse, once nothing refers to it any more.
+  void recycle(T* object) noexcept {
+    const std::lock_guard lock{mutex_};
+    free_.push_back(object);  // capacity was reserved when the object was made
+  }
+
+  // Calls visit(object) for every live object. Objects published or retired meanwhile may or may not be seen.
+  template <class Visitor>
+  void for_each(Visitor&& visit) {
+    for (auto& entry : segments_) {
+      slot* slots = entry.load(std::memory_order_acquire);
+      if (slots == nullptr) return;
+      for (std::size_t i = 0; i < segment_size; ++i) {
+        if (slots[i].handle.load(std::memory_order_acquire) != 0) visit(slots[i].object);
+      }
+    }
+  }
+
+ private:
+  static constexpr int index_bits = 24;
+  static constexpr int tag_shift = 56;
+  static constexpr std::uintptr_t index_mask = (std::uintptr_t{1} << index_bits) - 1;
+  static constexpr std::uintptr_t generation_mask = 0xffff'ffff;
+  // No user-space pointer has these bits set, so no address passes for a handle.
+  static constexpr std::uintptr_t tag = 0x60 + static_cast<std::uintptr_t>(Kind);
+  static constexpr std::size_t segment_size = 256;
+  static constexpr std::size_t max_segments = 4096;
+
+  struct slot {
+    T object;
+    std::atomic<std::uintptr_t> handle{0};
+    std::uintptr_t generation = 0;
+    std::uintptr_t index = 0;
+  };
+
+  static slot& slot_of(T* object) noexcept { return *reinterpret_cast<slot*>(object); }  // object is the first member
+
+  void grow() {
+    if (segment_count_ == max_segments) throw std::bad_alloc{};
+    free_.reserve((segment_count_ + 1) * segment_size);
+    auto* slots = new slot[segment_size];
+    for (std::size_t i = segment_size; i-- > 0;) {
+      slots[i].index = segment_count_ * segment_size + i;
+      free_.push_back(&slots[i].object);
+    }
+    segments_[segment_count_++].store(slots, std::memory_order_release);
+  }
+
+  std::mutex mutex_;
+  std::vector<T*> free_;
+  std::size_t segment_count_ = 0;
+  std::array<std::atomic<slot*>, max_segments> segments_{};
+};
+
+}  // namespace weir::embedded::model

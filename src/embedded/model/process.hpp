@@ -1,0 +1,61 @@
+// model/process.hpp - the driver's state: whether it is initialised, its devices, and the tables of its handles.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "driver/abi.hpp"
+#include "embedded/model/context.hpp"
+#include "embedded/model/device.hpp"
+#include "embedded/model/event.hpp"
+#include "embedded/model/handle_table.hpp"
+#include "embedded/model/stream.hpp"
+
+namespace weir::embedded::model {
+
+// One per process, there from the start and never destroyed: destructors of static objects may still call the driver.
+//
+// Thread safety: all members, from any thread.
+class process {
+ public:
+  // cuInit: reads the environment and makes the devices. May be called again. CUDA_SUCCESS, or why not: a bad value in
+  // the environment is CUDA_ERROR_INVALID_VALUE and a line on stderr. In the child of a fork the driver is as good as
+  // gone, as a GPU's is: CUDA_ERROR_NOT_INITIALIZED. Throws std::bad_alloc.
+  abi::CUresult initialise();
+
+  [[nodiscard]] bool initialised() const noexcept { return initialised_.load(std::memory_order_acquire); }
+
+  // The device of an ordinal; null where there is none.
+  [[nodiscard]] device* find_device(int ordinal) const noexcept {
+    return ordinal >= 0 && ordinal < device_count() ? devices_[static_cast<std::size_t>(ordinal)].get() : nullptr;
+  }
+  [[nodiscard]] int device_count() const noexcept { return static_cast<int>(devices_.size()); }
+
+  handle_table<context, handle_kind::context> contexts;  // contexts are never retired (context.hpp)
+  handle_table<stream, handle_kind::stream> streams;
+  handle_table<event, handle_kind::event> events;
+
+ private:
+  static void leave_in_child() noexcept;
+
+  std::mutex initialise_mutex_;
+  std::atomic<bool> initialised_{false};
+  std::atomic<bool> forked_{false};
+  std::vector<std::unique_ptr<device>> devices_;  // complete before initialised_ is set, unchanged since
+};
+
+namespace detail {
+// Storage whose contents have no end.
+union process_storage {
+  constexpr process_storage() noexcept : value{} {}
+  ~process_storage() {}  // NOLINT: that is the point
+  process value;
+};
+extern constinit process_storage the_process;
+}  // namespace detail
+
+inline process& this_process() noexcept { return detail::the_process.value; }
+
+}  // namespace weir::embedded::model
