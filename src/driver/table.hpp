@@ -20,14 +20,16 @@ struct driver_table {
 // The table that driver() answers with; null until the first use. Tests swap it to observe and to fail calls.
 inline constinit std::atomic<const driver_table*> table_in_use{nullptr};
 
-// Chooses a driver, initialises it and sets table_in_use; throws weir::error if the environment asks for what cannot be.
-// Safe from several threads at once: one chooses, the others wait for it.
+// Chooses a driver, initialises it and sets table_in_use. Throws weir::error if the environment asks for what cannot
+// be. Safe from several threads at once: one chooses, the others wait for it.
 [[nodiscard]] const driver_table& choose_driver();
 
 // The driver in use, chosen at the first call. Every call into a driver goes through here: driver().cuStreamQuery(s).
 [[nodiscard]] inline const driver_table& driver() {
   const driver_table* table = table_in_use.load(std::memory_order_acquire);
-  if (table == nullptr) [[unlikely]] return choose_driver();
+  if (table == nullptr) [[unlikely]] {
+    return choose_driver();
+  }
   return *table;
 }
 

@@ -7,9 +7,11 @@
 namespace weir::abi {
 
 // The underlying types are fixed, so that a number from a newer driver survives in them.
+// clang-format off
 #define WEIR_ENUM(type, underlying) enum type : underlying {
 #define WEIR_VALUE(name, number) name = number,
 #define WEIR_ENUM_END };
+// clang-format on
 #include "driver/abi/all_enums.def"
 #undef WEIR_ENUM
 #undef WEIR_VALUE

@@ -1,0 +1,135 @@
+// driver/choice.cpp - which driver the process runs on: a call, else the environment, else what the machine has.
+#include "driver/choice.hpp"
+
+#include "driver/report.hpp"
+#include "driver/results.hpp"
+#include "driver/table.hpp"
+#include "driver/vendor.hpp"
+#include "embedded/table.hpp"
+
+#include <fmt/format.h>
+#include <cstdlib>
+#include <mutex>
+
+namespace weir {
+namespace detail {
+namespace {
+
+// A driver in use. Never destroyed: destructors of static objects may still call it.
+struct chosen_driver {
+  driver_table table;
+  driver_info info;
+};
+
+std::mutex choosing;                        // held while a driver is chosen
+constinit chosen_driver* chosen = nullptr;  // under `choosing`
+
+std::string_view environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+const char* vendor_file() {
+  const char* const value = std::getenv("WEIR_LIBCUDA");
+  return value != nullptr && *value != '\0' ? value : "libcuda.so.1";
+}
+
+chosen_driver* take(vendor_driver&& vendor) {
+  auto* const taken = new chosen_driver{vendor.table, {}};
+  taken->info.kind = driver_kind::cuda;
+  taken->info.version = vendor.version;
+  taken->info.library = std::move(vendor.library);
+  taken->info.missing_functions = std::move(vendor.missing_functions);
+  return taken;
+}
+
+chosen_driver* open_embedded(call_site at) {
+  const driver_table& table = embedded::table();
+  if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
+    refuse(static_cast<errc>(code), "cuInit", "the embedded driver does not start",
+           "if standard error names a variable, WEIR_EMBEDDED_DEVICES, _MEMORY or _SCHEDULE, mend its value", at);
+  }
+  auto* const taken = new chosen_driver{table, {}};
+  taken->info.kind = driver_kind::embedded;
+  table.cuDriverGetVersion(&taken->info.version);
+  return taken;
+}
+
+chosen_driver* demand_cuda(std::string_view who, call_site at) {
+  vendor_driver vendor = open_vendor(vendor_file());
+  if (vendor.usable()) return take(std::move(vendor));
+  refuse(static_cast<errc>(vendor.code), vendor.call,
+         fmt::format("{} asks for the vendor's driver, but {}", who, vendor.problem),
+         "install a driver for CUDA 12.0 or later, name its library in WEIR_LIBCUDA, or ask for the embedded driver",
+         at);
+}
+
+chosen_driver* open_demanded(driver_kind kind, std::string_view who, call_site at) {
+  chosen_driver* const opened = kind == driver_kind::cuda ? demand_cuda(who, at) : open_embedded(at);
+  opened->info.why = fmt::format("{} asks for it", who);
+  return opened;
+}
+
+chosen_driver* open_what_there_is(call_site at) {
+  vendor_driver vendor = open_vendor(vendor_file());
+  if (vendor.usable()) {
+    chosen_driver* const opened = take(std::move(vendor));
+    opened->info.why = "the vendor's driver has a device";
+    return opened;
+  }
+  chosen_driver* const opened = open_embedded(at);
+  opened->info.why = "the vendor's driver cannot be used here";
+  opened->info.vendor_problem = std::move(vendor.problem);
+  return opened;
+}
+
+chosen_driver* open_as_the_environment_says(call_site at) {
+  const wished_driver wish = parse_wish(environment("WEIR_DRIVER"));
+  if (!wish.problem.empty())
+    refuse(errc::invalid_value, "use_driver", wish.problem, "it may be auto, cuda or embedded", at);
+  if (wish.kind) return open_demanded(*wish.kind, fmt::format("WEIR_DRIVER={}", to_string(*wish.kind)), at);
+  return open_what_there_is(at);
+}
+
+// With `choosing` held.
+void publish(chosen_driver* driver) {
+  chosen = driver;
+  table_in_use.store(&driver->table, std::memory_order_release);
+}
+
+const chosen_driver& choose(call_site at) {
+  const std::lock_guard lock{choosing};
+  if (chosen == nullptr) publish(open_as_the_environment_says(at));
+  return *chosen;
+}
+
+}  // namespace
+
+wished_driver parse_wish(std::string_view value) {
+  if (value.empty() || value == "auto") return {};
+  if (value == "cuda") return {driver_kind::cuda, {}};
+  if (value == "embedded") return {driver_kind::embedded, {}};
+  return {std::nullopt, fmt::format("WEIR_DRIVER is '{}'", value)};
+}
+
+const driver_table& choose_driver() { return choose(call_site{}).table; }
+
+}  // namespace detail
+
+std::string_view to_string(driver_kind kind) noexcept { return kind == driver_kind::cuda ? "cuda" : "embedded"; }
+
+void use_driver(driver_kind kind, call_site at) {
+  using namespace detail;
+  const std::lock_guard lock{choosing};
+  if (chosen == nullptr) {
+    publish(open_demanded(kind, "the program", at));
+  } else if (chosen->info.kind != kind) {
+    refuse(errc::illegal_state, "use_driver",
+           fmt::format("the {} driver is in use already: {}", to_string(chosen->info.kind), chosen->info.why),
+           "call use_driver before anything else of weir", at);
+  }
+}
+
+driver_info current_driver(call_site at) { return detail::choose(at).info; }
+
+}  // namespace weir

@@ -1,0 +1,114 @@
+// driver/vendor.cpp - opens the vendor's library, asks it for every function, and finds out whether it has a device.
+#include "driver/vendor.hpp"
+
+#include "driver/results.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace weir::detail {
+namespace {
+
+// Stands in for what the library lacks, so that the table has no null in it.
+template <class Function>
+struct lacking;
+
+template <class... Arguments>
+struct lacking<CUresult (*)(Arguments...)> {
+  static CUresult call(Arguments...) noexcept { return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER; }
+};
+
+template <class Function>
+bool find(void* library, const char* symbol, Function& out) noexcept {
+  out = reinterpret_cast<Function>(::dlsym(library, symbol));
+  return out != nullptr;
+}
+
+// Fills the table by base name and version, which gives each function in the form that functions.def has it, however
+// new the driver is.
+void fill(vendor_driver& driver, decltype(driver_table::cuGetProcAddress_v2) get_proc) {
+  const auto ask = [&](const char* base, int version) -> void* {
+    void* address = nullptr;
+    const CUresult result = get_proc(base, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, nullptr);
+    return result == CUDA_SUCCESS ? address : nullptr;
+  };
+  const auto place = [&]<class Function>(Function& member, void* address, std::string_view symbol) {
+    if (address != nullptr) {
+      member = reinterpret_cast<Function>(address);
+    } else {
+      member = &lacking<Function>::call;
+      driver.missing_functions.push_back(symbol);
+    }
+  };
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  place(driver.table.symbol, ask(#base, version), #symbol);
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+}
+
+std::string file_of(void* function, const char* asked_for) {
+  Dl_info info{};
+  return ::dladdr(function, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : asked_for;
+}
+
+void fail(vendor_driver& driver, CUresult code, const char* call, std::string problem) {
+  driver.code = code;
+  driver.call = call;
+  driver.problem = std::move(problem);
+}
+
+void fail_call(vendor_driver& driver, CUresult code, const char* call) {
+  const result_words words = words_of(code);
+  fail(driver, code, call, fmt::format("{} of {} answers {} ({})", call, driver.library, words.name, words.text));
+}
+
+}  // namespace
+
+vendor_driver open_vendor(const char* file) {
+  vendor_driver driver;
+  driver.library = file;
+
+  void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = ::dlerror();
+    fail(driver, CUDA_ERROR_FILE_NOT_FOUND, "dlopen",
+         fmt::format("its library cannot be opened: {}", why != nullptr ? why : file));
+    return driver;
+  }
+
+  driver_table& table = driver.table;
+  if (!find(library, "cuInit", table.cuInit) || !find(library, "cuDriverGetVersion", table.cuDriverGetVersion)) {
+    fail(driver, CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, "dlsym",
+         fmt::format("{} is not a CUDA driver: it has no function cuInit or cuDriverGetVersion", file));
+    return driver;
+  }
+  driver.library = file_of(reinterpret_cast<void*>(table.cuInit), file);
+
+  if (const CUresult code = table.cuDriverGetVersion(&driver.version); code != CUDA_SUCCESS) {
+    fail_call(driver, code, "cuDriverGetVersion");
+    return driver;
+  }
+  decltype(table.cuGetProcAddress_v2) get_proc = nullptr;
+  if (driver.version < oldest_vendor_version || !find(library, "cuGetProcAddress_v2", get_proc)) {
+    fail(driver, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "cuDriverGetVersion",
+         fmt::format("{} is too old: it is for CUDA {}.{}, and weir needs {}.{} or later", driver.library,
+                     driver.version / 1000, driver.version % 1000 / 10, oldest_vendor_version / 1000,
+                     oldest_vendor_version % 1000 / 10));
+    return driver;
+  }
+  fill(driver, get_proc);
+
+  if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
+    fail_call(driver, code, "cuInit");
+    return driver;
+  }
+  int devices = 0;
+  if (const CUresult code = table.cuDeviceGetCount(&devices); code != CUDA_SUCCESS) {
+    fail_call(driver, code, "cuDeviceGetCount");
+  } else if (devices == 0) {
+    fail(driver, CUDA_ERROR_NO_DEVICE, "cuDeviceGetCount", fmt::format("{} has no device", driver.library));
+  }
+  return driver;
+}
+
+}  // namespace weir::detail
