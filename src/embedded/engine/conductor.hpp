@@ -1,0 +1,52 @@
+// engine/conductor.hpp - the deterministic schedules: one operation at a time, chosen by a seed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "embedded/engine/operation.hpp"
+#include "embedded/engine/schedule.hpp"
+#include "embedded/engine/spin_lock.hpp"
+
+namespace weir::embedded::engine {
+
+class timeline;
+
+// Takes the workers' place under schedule_kind::random and late. Operations run on the threads that submit and wait, in steps of one;
+// which stream makes the next step follows from the seed and the program's own calls alone. So a run with one thread can be repeated exactly.
+//
+// A program may also wait without a call, by looking at memory. For its sake a thread makes steps when there have been neither
+// calls nor steps for a while; that is the one thing here that depends on time.
+//
+// Thread safety: all members, from any thread.
+class conductor {
+ public:
+  explicit conductor(schedule how);
+
+  // There is something to run in a timeline.
+  void submitted(timeline& line) noexcept;
+
+  // Makes steps until the point is reached.
+  void conduct(point until) noexcept;
+
+ private:
+  bool step() noexcept;                        // one operation of any timeline
+  bool step_towards(point until) noexcept;     // one that stands between now and the point
+  bool run_one(timeline& line) noexcept;
+  void make_patient_steps() noexcept;
+
+  const schedule schedule_;
+  spin_lock stepping_;      // one step at a time; what a step submits finds it taken
+  std::mt19937_64 random_;  // guarded by stepping_
+  std::vector<timeline*> candidates_;  // guarded by stepping_; kept for its capacity
+
+  spin_lock active_lock_;
+  std::vector<timeline*> active_;  // those that may have something to run, in the order of their first submission
+
+  std::atomic<std::uint64_t> activity_{0};  // calls and steps so far
+  std::atomic<bool> patient_thread_started_{false};
+};
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,70 @@
+// engine/operation_queue.cpp - chunks of operations and the pool that they go round in.
+#include "embedded/engine/operation_queue.hpp"
+
+#include "embedded/engine/spin_lock.hpp"
+
+#include <mutex>
+
+namespace weir::embedded::engine {
+
+struct operation_queue::chunk {
+  static constexpr int capacity = 63;  // with the link, 4 KiB
+
+  std::atomic<chunk*> next{nullptr};
+  operation operations[capacity];
+};
+
+// Drained chunks of all queues. Never shrinks: it holds what the deepest backlog of the process needed.
+class operation_queue::chunk_pool {
+ public:
+  chunk* take() {
+    {
+      const std::lock_guard lock{lock_};
+      if (chunk* c = free_) {
+        free_ = c->next.load(std::memory_order_relaxed);
+        c->next.store(nullptr, std::memory_order_relaxed);
+        return c;
+      }
+    }
+    return new chunk;
+  }
+  void give_back(chunk* c) noexcept {
+    const std::lock_guard lock{lock_};
+    c->next.store(free_, std::memory_order_relaxed);
+    free_ = c;
+  }
+
+ private:
+  spin_lock lock_;
+  chunk* free_ = nullptr;
+};
+
+operation_queue::chunk_pool& operation_queue::pool() noexcept {
+  static auto* const pool = new chunk_pool;  // outlives everything that may still run at exit
+  return *pool;
+}
+
+void operation_queue::next_write_chunk() {
+  chunk* fresh = spare_.exchange(nullptr, std::memory_order_acquire);
+  if (fresh == nullptr) fresh = pool().take();
+  if (write_chunk_ == nullptr) {
+    first_.store(fresh, std::memory_order_release);
+  } else {
+    write_chunk_->next.store(fresh, std::memory_order_release);
+  }
+  write_chunk_ = fresh;
+  write_ = fresh->operations;
+  write_end_ = fresh->operations + chunk::capacity;
+}
+
+void operation_queue::next_read_chunk() noexcept {
+  chunk* drained = read_chunk_;
+  read_chunk_ = drained == nullptr ? first_.load(std::memory_order_acquire) : drained->next.load(std::memory_order_acquire);
+  read_ = read_chunk_->operations;
+  read_end_ = read_chunk_->operations + chunk::capacity;
+  if (drained == nullptr) return;
+  drained->next.store(nullptr, std::memory_order_relaxed);
+  if (chunk* surplus = spare_.exchange(drained, std::memory_order_acq_rel)) pool().give_back(surplus);
+}
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,22 @@
+// engine/schedule.hpp - which of the legal orders the engine chooses.
+#pragma once
+
+#include <cstdint>
+
+namespace weir::embedded::engine {
+
+// WEIR_EMBEDDED_SCHEDULE. All of them keep every rule of order between operations; a program without a missing
+// wait gives the same results under each.
+enum class schedule_kind : std::uint8_t {
+  parallel,  // as soon as possible, on as many threads as there are processors
+  serial,    // one operation at a time, streams in turn; waiting threads do not help
+  random,    // one at a time, of a stream that the seed chooses; some at each submission, the rest when somebody waits
+  late,      // nothing before somebody waits for it, and then little more than what he waits for
+};
+
+struct schedule {
+  schedule_kind kind = schedule_kind::parallel;
+  std::uint64_t seed = 0;
+};
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,206 @@
+// engine/scheduler.cpp - workers and the thread of the host functions.
+#include "embedded/engine/scheduler.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "embedded/engine/conductor.hpp"
+#include "embedded/engine/driver_thread.hpp"
+#include "embedded/engine/idle_spin.hpp"
+#include "embedded/engine/successor.hpp"
+#include "embedded/engine/value_watch.hpp"
+
+namespace weir::embedded::engine {
+
+namespace {
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+constexpr unsigned most_useful_workers = 16;
+
+}  // namespace
+
+// The timelines that a worker ran last, still marked as listed: while the worker spins, it looks at them itself, and who
+// submits to them need not list them again. Kept to a few, because each is looked at in every round.
+class scheduler::hot_timelines {
+ public:
+  // Keeps a drained timeline; the oldest goes.
+  void keep(timeline& line, scheduler& owner) noexcept {
+    if (!line.mark_listed()) return;
+    timeline*& place = lines_[oldest_++ % lines_.size()];
+    drop(place, owner);
+    place = &line;
+  }
+
+  // One that has work and that nobody runs; the caller owns it.
+  [[nodiscard]] timeline* own_one() noexcept {
+    for (timeline*& line : lines_) {
+      if (line == nullptr || !line->try_own()) continue;
+      line->clear_listed();
+      return std::exchange(line, nullptr);
+    }
+    return nullptr;
+  }
+
+  // Leaves them to whoever comes; those that have got work are listed for the others.
+  void drop_all(scheduler& owner) noexcept {
+    for (timeline*& line : lines_) drop(line, owner);
+  }
+
+ private:
+  static void drop(timeline*& place, scheduler& owner) noexcept {
+    if (timeline* line = std::exchange(place, nullptr); line != nullptr && line->mark_unlisted()) owner.list(*line);
+  }
+
+  std::array<timeline*, 4> lines_{};
+  unsigned oldest_ = 0;
+};
+
+scheduler::scheduler()
+    : most_workers_{std::clamp(std::thread::hardware_concurrency(), 1u, most_useful_workers)},
+      slice_{256},
+      values_{std::make_unique<value_watch>()} {}
+
+scheduler& scheduler::instance() noexcept {
+  static auto* const instance = new scheduler;
+  return *instance;
+}
+
+void scheduler::configure(schedule how) {
+  schedule_ = how;
+  if (how.kind == schedule_kind::serial) {
+    most_workers_ = 1;
+    slice_ = 1;
+  } else if (how.kind != schedule_kind::parallel) {
+    conductor_ = std::make_unique<conductor>(how);
+  }
+}
+
+void scheduler::submitted(timeline& line) noexcept { conductor_->submitted(line); }
+void scheduler::conduct(point until) noexcept { conductor_->conduct(until); }
+
+void scheduler::list(timeline& line) noexcept {
+  wake_up::action next;
+  {
+    const std::lock_guard lock{workers_.lock};
+    ready_.push(line);
+    next = workers_.added(most_workers_);
+  }
+  if (next == wake_up::action::wake) {
+    workers_.wake();
+  } else if (next == wake_up::action::start) {
+    start_driver_thread("weir-worker", [this] { work(); });
+  }
+}
+
+void scheduler::watch(timeline& line) noexcept { values_->add(line); }
+
+// A timeline to run, owned; null where there is none. The worker no longer counts as searching when it has one.
+timeline* scheduler::take(hot_timelines& hot) noexcept {
+  timeline* line = hot.own_one();
+  wake_up::action next = wake_up::action::none;
+  {
+    const std::lock_guard lock{workers_.lock};
+    while (line == nullptr) {
+      line = ready_.pop();
+      if (line == nullptr) return nullptr;
+      line->clear_listed();
+      if (!line->try_own()) line = nullptr;  // somebody else has run it, or it was parked
+    }
+    workers_.found();
+    if (!ready_.empty()) next = workers_.added(most_workers_);
+  }
+  if (next == wake_up::action::wake) {
+    workers_.wake();
+  } else if (next == wake_up::action::start) {
+    start_driver_thread("weir-worker", [this] { work(); });
+  }
+  return line;
+}
+
+bool scheduler::may_sleep(hot_timelines& hot) noexcept {
+  hot.drop_all(*this);
+  const std::lock_guard lock{workers_.lock};
+  if (!ready_.empty()) return false;
+  workers_.gives_up();
+  return true;
+}
+
+// Runs a timeline and then those that it lets go on, one after the other. The last one, if it ended drained.
+timeline* scheduler::run_chain(timeline& first) noexcept {
+  constexpr int longest_chain = 64;  // then the others that are ready have their turn
+  successor& next = successor::of_this_thread();
+  timeline* line = &first;
+  for (int links = 0;; ++links) {
+    if (links == longest_chain) next.keep_none();
+    const stop why = line->run(runner::worker, no_limit, slice_);
+    timeline* const after = next.take();
+    if (after == nullptr || !after->try_own()) {
+      if (after != nullptr) after->announce();
+      return why == stop::drained ? line : nullptr;
+    }
+    line = after;
+  }
+}
+
+void scheduler::work() noexcept {
+  hot_timelines hot;
+  idle_spin idle;
+  for (;;) {
+    if (timeline* line = take(hot)) {
+      hot.drop_all(*this);
+      if (schedule_.kind == schedule_kind::parallel) successor::of_this_thread().keep_any();
+      timeline* drained = run_chain(*line);
+      {
+        const std::lock_guard lock{workers_.lock};
+        workers_.finished();
+      }
+      if (drained != nullptr) hot.keep(*drained, *this);
+      idle.reset();
+    } else if (!idle.once_more() && may_sleep(hot)) {
+      workers_.sleep();
+      idle.reset();
+    }
+  }
+}
+
+void scheduler::give_to_host_thread(timeline& line) noexcept {
+  wake_up::action next;
+  {
+    const std::lock_guard lock{host_thread_.lock};
+    host_ready_.push(line);
+    next = host_thread_.added(1);
+  }
+  if (next == wake_up::action::wake) {
+    host_thread_.wake();
+  } else if (next == wake_up::action::start) {
+    start_driver_thread("weir-host", [this] { run_host_functions(); });
+  }
+}
+
+// Counts as searching also while it runs one: it looks at the list again when that returns.
+void scheduler::run_host_functions() noexcept {
+  idle_spin idle;
+  for (;;) {
+    const bool last_look = !idle.once_more();
+    timeline* line = nullptr;
+    {
+      const std::lock_guard lock{host_thread_.lock};
+      line = host_ready_.pop();
+      if (line == nullptr && last_look) host_thread_.gives_up();
+    }
+    if (line != nullptr) {
+      line->own_parked();
+      line->run(runner::host_thread, no_limit, slice_);
+      idle.reset();
+    } else if (last_look) {
+      host_thread_.sleep();
+      idle.reset();
+    }
+  }
+}
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,66 @@
+// engine/scheduler.hpp - the driver's threads, and which timeline they run next.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "embedded/engine/ready_list.hpp"
+#include "embedded/engine/schedule.hpp"
+#include "embedded/engine/timeline.hpp"
+#include "embedded/engine/wake_up.hpp"
+
+namespace weir::embedded::engine {
+
+class conductor;
+class value_watch;
+
+// Workers run what is listed; one more thread runs all host functions, as on a GPU. Threads are started when there is
+// first something for them to do, and sleep when there is nothing. One scheduler a process, never destroyed.
+//
+// Thread safety: all members, from any thread; configure() before the first operation.
+class scheduler {
+ public:
+  static scheduler& instance() noexcept;
+
+  void configure(schedule how);
+  [[nodiscard]] schedule_kind kind() const noexcept { return schedule_.kind; }
+
+  // Do deterministic steps take the place of workers (schedule_kind::random and late)?
+  [[nodiscard]] bool stepping() const noexcept { return conductor_ != nullptr; }
+  void submitted(timeline& line) noexcept;      // stepping: there is something to run
+  void conduct(point until) noexcept;           // stepping: makes steps until the point is reached
+
+  // Takes a timeline that is marked as listed, and sees to it that a worker is awake.
+  void list(timeline& line) noexcept;
+
+  // Takes a parked timeline whose next operation is a host function.
+  void give_to_host_thread(timeline& line) noexcept;
+
+  // Takes a parked timeline whose next operation waits for a value in memory.
+  void watch(timeline& line) noexcept;
+
+ private:
+  class hot_timelines;
+
+  scheduler();
+  void work() noexcept;
+  void run_host_functions() noexcept;
+  timeline* run_chain(timeline& first) noexcept;
+  timeline* take(hot_timelines& hot) noexcept;
+  bool may_sleep(hot_timelines& hot) noexcept;
+
+  schedule schedule_;
+  unsigned most_workers_;
+  std::uint32_t slice_;                    // operations of one timeline before the next has its turn
+  std::unique_ptr<conductor> conductor_;   // null unless stepping
+  std::unique_ptr<value_watch> values_;
+
+  ready_list ready_;
+  wake_up workers_;
+
+  alignas(64) host_list host_ready_;
+  wake_up host_thread_;
+};
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,265 @@
+// engine/timeline.cpp - running operations in order, and telling those who wait for them.
+#include "embedded/engine/timeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+#include "embedded/engine/futex.hpp"
+#include "embedded/engine/scheduler.hpp"
+#include "embedded/engine/successor.hpp"
+#include "embedded/engine/waiting.hpp"
+
+namespace weir::embedded::engine {
+
+namespace {
+
+// Timelines without a stream.
+struct timeline_pool {
+  spin_lock lock;
+  std::vector<timeline*> free;
+};
+
+timeline_pool& pool() {
+  static auto* const pool = new timeline_pool;
+  return *pool;
+}
+
+}  // namespace
+
+timeline& timeline::acquire() {
+  timeline_pool& p = pool();
+  {
+    const std::lock_guard lock{p.lock};
+    if (!p.free.empty()) {
+      timeline* line = p.free.back();
+      p.free.pop_back();
+      return *line;
+    }
+  }
+  return *new timeline;
+}
+
+void timeline::release_when_drained() {
+  release_when_drained_.store(true);
+  give_back_if_drained();
+}
+
+void timeline::give_back_if_drained() noexcept {
+  if (completed_.load() < submitted_.load() || !release_when_drained_.exchange(false)) return;
+  timeline_pool& p = pool();
+  const std::lock_guard lock{p.lock};
+  p.free.push_back(this);
+}
+
+timeline::submission::~submission() {
+  const std::uint64_t end = line_.queue_.pushed();
+  const bool news = end != line_.submitted_.load(std::memory_order_relaxed);
+  // Sequentially consistent, against the owner who looks for more work after it has let go (disown).
+  if (news) line_.submitted_.store(end);
+  line_.submit_lock_.unlock();
+  if (news) line_.announce();
+}
+
+void timeline::submission::add_wait(point until) {
+  if (until.line == &line_ || until.reached()) return;
+  operation op;
+  op.kind = operation_kind::wait_point;
+  op.runs_after_failure = true;
+  ::new (op.payload) point{until};
+  line_.queue_.push(op);
+}
+
+void timeline::announce() noexcept {
+  scheduler& s = scheduler::instance();
+  if (s.stepping()) {
+    s.submitted(*this);
+  } else if (mark_listed()) {
+    s.list(*this);
+  }
+}
+
+bool timeline::mark_listed() noexcept {
+  std::uint32_t s = state_.load();
+  do {
+    if ((s & (listed | owned | parked)) != 0) return false;
+  } while (!state_.compare_exchange_weak(s, s | listed));
+  return true;
+}
+
+bool timeline::mark_unlisted() noexcept {
+  state_.fetch_and(~listed);
+  return completed_.load() < submitted_.load() && mark_listed();
+}
+
+bool timeline::try_own() noexcept {
+  if (completed_.load(std::memory_order_relaxed) >= submitted_.load(std::memory_order_relaxed)) return false;
+  std::uint32_t s = state_.load(std::memory_order_relaxed);
+  do {
+    if ((s & (owned | parked)) != 0) return false;
+  } while (!state_.compare_exchange_weak(s, s | owned, std::memory_order_acq_rel, std::memory_order_relaxed));
+  return true;
+}
+
+void timeline::disown() noexcept {
+  state_.fetch_and(~owned);
+  if (completed_.load() < submitted_.load()) {
+    announce();
+  } else if (release_when_drained_.load()) {
+    give_back_if_drained();
+  }
+}
+
+void timeline::park() noexcept {
+  std::uint32_t s = state_.load(std::memory_order_relaxed);
+  while (!state_.compare_exchange_weak(s, (s & ~owned) | parked, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+}
+
+void timeline::own_parked() noexcept {
+  std::uint32_t s = state_.load(std::memory_order_relaxed);
+  while (!state_.compare_exchange_weak(s, (s & ~parked) | owned, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+}
+
+void timeline::unpark() noexcept {
+  blocked_line_.store(nullptr, std::memory_order_relaxed);
+  state_.fetch_and(~parked);
+  if (!successor::of_this_thread().keeps(*this)) announce();
+}
+
+// Before anything that takes long: others may go on with what this thread has kept for itself.
+void timeline::let_successor_go() noexcept {
+  if (timeline* kept = successor::of_this_thread().take()) kept->announce();
+}
+
+point timeline::blocked_on() const noexcept {
+  // The two may be of different waits; whoever follows them looks again at what it really waits for.
+  return {blocked_line_.load(std::memory_order_acquire), blocked_count_.load(std::memory_order_acquire)};
+}
+
+// Parks on a point. False if it was reached meanwhile: the caller is the owner again and goes on.
+bool timeline::park_on(point until) noexcept {
+  blocked_count_.store(until.count, std::memory_order_relaxed);
+  blocked_line_.store(until.line, std::memory_order_release);
+  park();
+  if (until.line->add_waiter({until.count, this, nullptr})) return true;
+  blocked_line_.store(nullptr, std::memory_order_relaxed);
+  own_parked();
+  return false;
+}
+
+bool timeline::value_arrived() noexcept {
+  operation& op = queue_.front();
+  return op.body(op) || device_failure() != abi::CUDA_SUCCESS;
+}
+
+// Does not order the two accesses: one that begins to wait at this very moment may be missed here, and is seen by
+// settle(), which does and runs before anything that takes long and when the owner stops.
+void timeline::publish(std::uint64_t count) noexcept {
+  completed_.store(count, std::memory_order_release);
+  if (wake_at_.load(std::memory_order_relaxed) <= count) wake_reached();
+}
+
+void timeline::settle(std::uint64_t count) noexcept {
+  completed_.store(count);
+  if (wake_at_.load() <= count) wake_reached();
+}
+
+stop timeline::run(runner who, std::uint64_t limit, std::uint32_t budget) noexcept {
+  scheduler& sched = scheduler::instance();
+  std::uint64_t done = completed_.load(std::memory_order_relaxed);
+  std::uint64_t available = submitted_.load(std::memory_order_acquire);
+  stop why = stop::limit;
+  while (done < limit && budget-- != 0) {
+    if (done == available && (available = submitted_.load(std::memory_order_acquire)) == done) {
+      why = stop::drained;
+      break;
+    }
+    operation& op = queue_.front();
+    const bool failed = device_failure() != abi::CUDA_SUCCESS;
+    if (op.kind != operation_kind::work) [[unlikely]] {
+      settle(done);
+      if (op.kind == operation_kind::wait_point) {
+        const point until = op.as<point>();
+        if (!until.reached() && park_on(until)) return stop::blocked;
+        op.body = nullptr;
+      } else if (op.kind == operation_kind::wait_value) {
+        if (!failed && !op.body(op)) {
+          park();
+          sched.watch(*this);
+          return stop::blocked;
+        }
+        op.body = nullptr;
+      } else if ((op.kind == operation_kind::host) != (who == runner::host_thread) && (op.runs_after_failure || !failed)) {
+        if (op.kind == operation_kind::host) {
+          park();
+          sched.give_to_host_thread(*this);
+        } else {
+          disown();
+        }
+        return stop::host;
+      }
+    }
+    if (op.kind == operation_kind::long_work || op.kind == operation_kind::host) let_successor_go();
+    if (op.body != nullptr && (!failed || op.runs_after_failure)) op.body(op);
+    queue_.pop();
+    publish(++done);
+  }
+  if (done >= limit && done == submitted_.load(std::memory_order_relaxed)) why = stop::drained;
+  settle(done);
+  disown();
+  return why;
+}
+
+bool timeline::add_waiter(const waiter& entry) {
+  const std::lock_guard lock{waiters_lock_};
+  waiters_.push_back(entry);
+  const std::uint64_t before = wake_at_.load(std::memory_order_relaxed);
+  wake_at_.store(std::min(before, entry.count));  // sequentially consistent with the look that follows, against settle()
+  if (completed_.load() < entry.count) return true;
+  waiters_.pop_back();
+  wake_at_.store(before);
+  return false;
+}
+
+bool timeline::add_sleeper(sleeper& who, std::uint64_t count) { return add_waiter({count, nullptr, &who}); }
+
+void timeline::remove_sleeper(sleeper& who) noexcept {
+  const std::lock_guard lock{waiters_lock_};
+  std::erase_if(waiters_, [&](const waiter& w) { return w.thread == &who; });
+}
+
+void timeline::wake_reached() noexcept {
+  constexpr std::size_t batch = 16;
+  std::array<timeline*, batch> ready;
+  for (bool more = true; more;) {
+    std::size_t count = 0;
+    more = false;
+    {
+      const std::lock_guard lock{waiters_lock_};
+      const std::uint64_t reached = completed_.load(std::memory_order_relaxed);
+      std::uint64_t next = never;
+      std::size_t kept = 0;
+      for (const waiter& w : waiters_) {
+        if (w.count > reached || (w.line != nullptr && count == batch)) {
+          more = more || w.count <= reached;
+          next = std::min(next, w.count);
+          waiters_[kept++] = w;
+        } else if (w.line != nullptr) {
+          ready[count++] = w.line;
+        } else {
+          // Under the lock: a sleeper takes it before it goes, so that the word is still there when it is woken.
+          w.thread->woken.store(1, std::memory_order_release);
+          futex_wake(w.thread->woken, 1);
+        }
+      }
+      waiters_.resize(kept);
+      wake_at_.store(next);
+    }
+    for (std::size_t i = 0; i < count; ++i) ready[i]->unpark();
+  }
+}
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,146 @@
+// engine/timeline.hpp - a stream's work as a count that only grows: operations in order, and how many are complete.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "embedded/engine/operation.hpp"
+#include "embedded/engine/operation_queue.hpp"
+#include "embedded/engine/spin_lock.hpp"
+
+namespace weir::embedded::engine {
+
+struct sleeper;
+
+// Why a thread stopped running a timeline.
+enum class stop : std::uint8_t {
+  drained,  // nothing is left
+  limit,    // as far as was asked for
+  blocked,  // on a point or on a value; whoever brings it about lists the timeline again
+  host,     // the next operation belongs to the other kind of thread, which has it now
+};
+
+// Who runs a timeline: host functions run on one thread of the driver, which in turn leaves long work to the others.
+enum class runner : std::uint8_t { worker, helper, host_thread };
+
+// Operations that run in order, and the count of those that are complete.
+//
+// A timeline is run by one thread at a time, its owner: a worker, the host thread, or a thread that waits. What its
+// state says decides who may become the owner next:
+//   listed  the scheduler will look at it (scheduler.hpp)
+//   owned   somebody runs it
+//   parked  its next operation cannot run yet; the one who makes it possible clears this and lists it
+//
+// Timelines are pooled and immortal. One that is given back when it is drained goes on counting in its next life,
+// so that every point in it stays true.
+class alignas(64) timeline {
+ public:
+  // Adds operations as one step: locked from construction to destruction, when they become visible.
+  class [[nodiscard]] submission {
+   public:
+    explicit submission(timeline& line) noexcept : line_{line} { line_.submit_lock_.lock(); }
+    submission(const submission&) = delete;
+    submission& operator=(const submission&) = delete;
+    ~submission();
+
+    // Throws std::bad_alloc, and then nothing was added by this call.
+    void add(const operation& op) { line_.queue_.push(op); }
+
+    // Waits for a point of another timeline, if it is not reached.
+    void add_wait(point until);
+
+    // Where everything added so far is complete.
+    [[nodiscard]] point end() const noexcept { return {&line_, line_.queue_.pushed()}; }
+
+   private:
+    timeline& line_;
+  };
+
+  // A drained timeline from the pool. Throws std::bad_alloc.
+  static timeline& acquire();
+
+  // Gives it back for reuse, at once or when it is drained. Nothing may be submitted afterwards.
+  void release_when_drained();
+
+  [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool drained() const noexcept { return completed() >= submitted(); }
+  [[nodiscard]] point submitted_point() noexcept { return {this, submitted()}; }
+
+  // Becomes the owner, if there is something to run and nobody else does.
+  [[nodiscard]] bool try_own() noexcept;
+
+  // Runs operations, as the owner, until `limit` of them are complete or one of the other reasons to stop; at most
+  // `budget` of them, so that others get their turn. The ownership ends with the call.
+  stop run(runner who, std::uint64_t limit, std::uint32_t budget) noexcept;
+
+  // What it is parked on; a null line where it is not, or where it waits for a value in memory.
+  [[nodiscard]] point blocked_on() const noexcept;
+
+  // Sees to it that somebody runs it, if there is something to run and nobody does.
+  void announce() noexcept;
+
+  // Lets it go on: what it was parked on has come about.
+  void unpark() noexcept;
+
+  // Wakes a thread at `count`. False, and not entered, if that is reached.
+  bool add_sleeper(sleeper& who, std::uint64_t count);
+  void remove_sleeper(sleeper& who) noexcept;
+
+  // For the scheduler: is the value that it is parked on there?
+  [[nodiscard]] bool value_arrived() noexcept;
+
+  // For the scheduler's lists.
+  static constexpr std::uint32_t listed = 1;
+  static constexpr std::uint32_t owned = 2;
+  static constexpr std::uint32_t parked = 4;
+  [[nodiscard]] bool mark_listed() noexcept;          // true if it was not, and is nobody's: the caller lists it
+  [[nodiscard]] bool mark_unlisted() noexcept;        // true if it must be listed again, because there is something to run
+  void clear_listed() noexcept { state_.fetch_and(~listed); }
+  [[nodiscard]] std::uint32_t state() const noexcept { return state_.load(std::memory_order_acquire); }
+  timeline* next_ready = nullptr;  // guarded by the ready list's lock
+  timeline* next_host = nullptr;   // guarded by the host list's lock
+  void own_parked() noexcept;      // for the thread that it was passed to
+
+ private:
+  struct waiter {
+    std::uint64_t count;
+    timeline* line;  // either this
+    sleeper* thread;  // or that
+  };
+  static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+
+  bool add_waiter(const waiter& entry);
+  void publish(std::uint64_t count) noexcept;
+  void settle(std::uint64_t count) noexcept;
+  void wake_reached() noexcept;
+  static void let_successor_go() noexcept;
+  bool park_on(point until) noexcept;
+  void park() noexcept;
+  void disown() noexcept;
+  void give_back_if_drained() noexcept;
+
+  // Written by those who submit.
+  spin_lock submit_lock_;
+  operation_queue queue_;
+  alignas(64) std::atomic<std::uint64_t> submitted_{0};
+
+  // Written by the owner.
+  alignas(64) std::atomic<std::uint64_t> completed_{0};
+  std::atomic<timeline*> blocked_line_{nullptr};
+  std::atomic<std::uint64_t> blocked_count_{0};
+
+  alignas(64) std::atomic<std::uint32_t> state_{0};
+  std::atomic<bool> release_when_drained_{false};
+
+  // Written by those who wait.
+  alignas(64) std::atomic<std::uint64_t> wake_at_{never};  // the lowest count that somebody waits for
+  spin_lock waiters_lock_;
+  std::vector<waiter> waiters_;
+};
+
+inline bool point::reached() const noexcept { return line == nullptr || line->completed() >= count; }
+
+}  // namespace weir::embedded::engine

@@ -1,0 +1,90 @@
+// engine/waiting.cpp - threads of the program that wait, and help.
+#include "embedded/engine/waiting.hpp"
+
+#include <array>
+#include <cstddef>
+#include <limits>
+
+#include "embedded/engine/futex.hpp"
+#include "embedded/engine/scheduler.hpp"
+#include "embedded/engine/successor.hpp"
+
+namespace weir::embedded::engine {
+
+namespace {
+
+std::atomic<abi::CUresult> failure{abi::CUDA_SUCCESS};
+
+constexpr std::uint32_t no_budget = std::numeric_limits<std::uint32_t>::max();
+
+// Runs what stands between now and the point, following what blocks it from timeline to timeline and back again.
+// False if there was nothing that this thread could run.
+bool help(point until) noexcept {
+  std::array<point, 64> path;  // each blocked on the next; of a longer chain, the end nearest to what can run
+  std::size_t depth = 0;
+  path[0] = until;
+  successor& next = successor::of_this_thread();
+  timeline* kept = nullptr;  // unparked by us, and not yet run or announced
+  bool ran = false;
+  for (;;) {
+    const point here = path[depth];
+    if (here.reached()) {
+      if (depth == 0) break;
+      --depth;
+    } else if (here.line->try_own()) {
+      next.keep_only(depth == 0 ? nullptr : path[depth - 1].line);
+      here.line->run(runner::helper, here.count, no_budget);
+      kept = next.take();
+      ran = true;
+    } else {
+      const point blocker = here.line->blocked_on();
+      if ((here.line->state() & timeline::parked) == 0 || blocker.line == nullptr || blocker.reached()) break;
+      if (depth + 1 == path.size()) depth = 0;
+      path[++depth] = blocker;
+    }
+  }
+  next.keep_none();
+  if (kept != nullptr) kept->announce();
+  return ran;
+}
+
+void sleep_until(point until) noexcept {
+  sleeper me;
+  while (!until.reached() && until.line->add_sleeper(me, until.count)) {
+    while (me.woken.load(std::memory_order_acquire) == 0) futex_wait(me.woken, 0);
+    until.line->remove_sleeper(me);
+    me.woken.store(0, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace
+
+void wait(point until) noexcept {
+  if (until.reached()) return;
+  scheduler& s = scheduler::instance();
+  if (s.stepping()) {
+    s.conduct(until);
+    return;
+  }
+  const bool helps = s.kind() == schedule_kind::parallel;
+  constexpr int most_spins = 200;  // some 10 us: what another thread runs now is mostly done by then
+  for (int spins = 0; spins < most_spins;) {
+    if (until.reached()) return;
+    if (helps && help(until)) {
+      spins = 0;
+    } else {
+      pause();
+      ++spins;
+    }
+  }
+  sleep_until(until);
+}
+
+abi::CUresult device_failure() noexcept { return failure.load(std::memory_order_relaxed); }
+
+void fail_device(abi::CUresult code) noexcept {
+  abi::CUresult well = abi::CUDA_SUCCESS;
+  failure.compare_exchange_strong(well, code, std::memory_order_release);
+}
+
+}  // namespace weir::embedded::engine

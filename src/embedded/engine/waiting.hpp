@@ -1,0 +1,28 @@
+// engine/waiting.hpp - how a thread of the program waits for work, and what has become of the device.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
+
+namespace weir::embedded::engine {
+
+// A thread that sleeps until a timeline has come far enough.
+struct sleeper {
+  std::atomic<std::uint32_t> woken{0};
+};
+
+// Returns once the point is reached. The calling thread runs what has to run for that, as far as it may (host
+// functions belong to the driver's own thread), and sleeps only where others are at work on it.
+void wait(point until) noexcept;
+
+// What the device failed with, CUDA_SUCCESS while it is well. As on a GPU, a failure ends every context of the
+// process for good.
+[[nodiscard]] abi::CUresult device_failure() noexcept;
+
+// Lets the device fail. The first failure stands.
+void fail_device(abi::CUresult code) noexcept;
+
+}  // namespace weir::embedded::engine

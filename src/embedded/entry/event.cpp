@@ -1,0 +1,81 @@
+// entry/event.cpp - cuEvent*.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/capture.hpp"
+
+namespace weir::embedded::entry {
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    constexpr unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    const bool timed_between_processes = (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS;
+    if (event == nullptr || (flags & ~known) != 0 || timed_between_processes) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    model::event* made = p.events.acquire();
+    made->open(*context, flags);
+    *event = static_cast<CUevent>(p.events.publish(made));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::event* found = p.events.find(event);
+    if (found == nullptr || !p.events.retire(found)) return CUDA_ERROR_INVALID_HANDLE;
+    found->close();
+    p.events.recycle(found);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_DEFAULT);
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::event* recorded = nullptr;
+    if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS) return status;
+    model::stream* on = nullptr;
+    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    if ((flags & ~static_cast<unsigned>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    return model::record_event(*recorded, *on, flags);
+  });
+}
+
+CUresult cuEventQuery(CUevent event) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::event* found = nullptr;
+    if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
+    return found->query();
+  });
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::event* found = nullptr;
+    if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
+    return found->synchronize();
+  });
+}
+
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::event* from = nullptr;
+    if (const CUresult status = find_event(p, start, from); status != CUDA_SUCCESS) return status;
+    model::event* to = nullptr;
+    if (const CUresult status = find_event(p, end, to); status != CUDA_SUCCESS) return status;
+    float elapsed = 0;
+    if (const CUresult status = model::event::elapsed(*from, *to, elapsed); status != CUDA_SUCCESS) return status;
+    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *milliseconds = elapsed;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+
+}  // namespace weir::embedded::entry

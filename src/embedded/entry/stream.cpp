@@ -1,0 +1,124 @@
+// entry/stream.cpp - cuStream*: making, waiting, asking.
+#include "embedded/engine/waiting.hpp"
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/capture.hpp"
+
+#include <algorithm>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+CUresult create_stream(CUstream* out, unsigned flags, int priority) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (out == nullptr || (flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    const auto role = flags == CU_STREAM_NON_BLOCKING ? model::stream_role::non_blocking : model::stream_role::blocking;
+    model::stream* made = p.streams.acquire();
+    try {
+      made->open(*context, role, flags, std::clamp(priority, model::highest_priority, model::lowest_priority));
+    } catch (...) {
+      p.streams.recycle(made);
+      throw;
+    }
+    *out = static_cast<CUstream>(p.streams.publish(made));
+    return CUDA_SUCCESS;
+  });
+}
+
+// Looks a stream up and hands it to a question that has an answer to store.
+template <class Answer, class Question>
+CUresult ask(CUstream handle, Answer* out, Question question) {
+  return guarded([&](model::process& p) -> CUresult {
+    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* stream = nullptr;
+    if (const CUresult status = find_stream(p, handle, stream); status != CUDA_SUCCESS) return status;
+    *out = question(*stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return create_stream(stream, flags, 0); }
+
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return create_stream(stream, flags, priority);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* found = p.streams.find(stream);
+    if (found == nullptr || !p.streams.retire(found)) return CUDA_ERROR_INVALID_HANDLE;
+    model::leave_capture(*found);
+    found->close();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
+  return guarded([&](model::process& p) -> CUresult {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* found = nullptr;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
+    *flags = found->flags();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetPriority(CUstream stream, int* priority) {
+  return ask(stream, priority, [](const model::stream& s) { return s.priority(); });
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  return ask(stream, id, [](const model::stream& s) { return s.id(); });
+}
+
+CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
+  return ask(stream, device, [](const model::stream& s) { return s.owner().owner().ordinal(); });
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return ask(stream, context, [](const model::stream& s) { return s.owner().handle(); });
+}
+
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
+  const CUresult status = cuStreamGetCtx(stream, context);
+  if (status == CUDA_SUCCESS && green != nullptr) *green = nullptr;  // no context here is a green one
+  return status;
+}
+
+CUresult cuStreamQuery(CUstream stream) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* found = nullptr;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
+    return found->idle() ? engine::device_failure() : CUDA_ERROR_NOT_READY;
+  });
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* found = nullptr;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
+    found->synchronize();
+    return engine::device_failure();
+  });
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* waiting = nullptr;
+    if (const CUresult status = find_stream(p, stream, waiting); status != CUDA_SUCCESS) return status;
+    model::event* awaited = nullptr;
+    if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) return status;
+    if ((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    return model::wait_for_event(*waiting, *awaited, flags);
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,53 @@
+// model/event.hpp - an event: the point in a stream's work that it was last recorded at.
+#pragma once
+
+#include <cstdint>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
+#include "embedded/engine/spin_lock.hpp"
+
+namespace weir::embedded::model {
+
+class context;
+class stream;
+
+// An event of a context. Objects are reused (handle_table.hpp): open() begins a life.
+// Destroying one needs no care: waits hold points, not events.
+//
+// Thread safety: all members, from any thread.
+class event {
+ public:
+  void open(context& in, unsigned flags) noexcept;
+  void close() noexcept;
+
+  // Takes the stream's present point in place of the last one.
+  abi::CUresult record(stream& on);
+
+  // CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or what the device failed with. One that was never recorded is complete.
+  [[nodiscard]] abi::CUresult query() const noexcept;
+  [[nodiscard]] abi::CUresult synchronize() const;
+
+  // What a wait made now waits for.
+  [[nodiscard]] engine::point recorded_point() const noexcept;
+
+  // Milliseconds from `from` to `to`; the driver's order of complaints is that of cuEventElapsedTime.
+  static abi::CUresult elapsed(const event& from, const event& to, float& milliseconds) noexcept;
+
+  [[nodiscard]] context& owner() const noexcept { return *context_; }
+  [[nodiscard]] unsigned flags() const noexcept { return flags_; }
+  [[nodiscard]] bool timed() const noexcept { return (flags_ & abi::CU_EVENT_DISABLE_TIMING) == 0; }
+
+ private:
+  struct stamp;
+
+  context* context_ = nullptr;
+  unsigned flags_ = 0;
+  mutable engine::spin_lock mutex_;  // guards what follows
+  engine::point point_;
+  bool recorded_ = false;
+  std::uint64_t record_number_ = 0;  // a stamp of an earlier record, or of an earlier life, knows by it that it is late
+  std::int64_t stamp_ns_ = 0;        // when the recorded point was reached, by the steady clock
+};
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,190 @@
+// model/stream.cpp - submitting work, in order with the default stream, and waiting for it.
+#include "embedded/model/stream.hpp"
+
+#include <memory>
+
+#include "embedded/engine/waiting.hpp"
+#include "embedded/model/capture.hpp"
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+using engine::make_operation;
+using engine::operation;
+using engine::operation_kind;
+using engine::point;
+using engine::timeline;
+
+namespace {
+
+// Above this many bytes an operation takes so long that others should not wait behind it without need.
+constexpr std::size_t long_bytes = 16 * 1024;
+
+constexpr operation_kind kind_of(std::size_t bytes) {
+  return bytes > long_bytes ? operation_kind::long_work : operation_kind::work;
+}
+
+std::atomic<unsigned long long> next_id{1};
+
+// The last operation of a stream that was closed: whoever knew it by its handle is gone, and its work is done.
+struct reclaim {
+  stream* closed;
+
+  void run() const noexcept {
+    closed->owner().remove(*closed);
+    this_process().streams.recycle(closed);
+  }
+};
+
+// A copy that does not fit into an operation.
+struct boxed_copy {
+  pitched_copy_work* work;
+
+  void run() const noexcept {
+    work->run();
+    delete work;
+  }
+};
+
+}  // namespace
+
+void stream::open(context& in, stream_role role, unsigned flags, int priority) {
+  line_ = &timeline::acquire();
+  context_ = &in;
+  role_ = role;
+  flags_ = flags;
+  priority_ = priority;
+  id_ = next_id.fetch_add(1, std::memory_order_relaxed);
+  legacy_seen_ = 0;
+  seen_by_legacy_ = 0;
+  capture_.store(nullptr, std::memory_order_relaxed);
+  in.add(*this);
+}
+
+void stream::close() noexcept {
+  timeline& line = *line_;
+  {
+    timeline::submission last{line};
+    last.add(make_operation(reclaim{this}, operation_kind::work, true));
+  }
+  line.release_when_drained();
+}
+
+// The legacy stream and the blocking streams of a context wait for each other. Each side reads how far the other has
+// been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
+void stream::order_with_default_stream(timeline::submission& to) {
+  if (role_ == stream_role::blocking) {
+    timeline& legacy = context_->legacy().line();
+    const std::uint64_t submitted = legacy.submitted();
+    if (submitted <= legacy_seen_) return;
+    legacy_seen_ = submitted;
+    to.add_wait({&legacy, submitted});
+  } else if (role_ == stream_role::legacy) {
+    context_->for_each_stream([&](stream& other) {
+      if (other.role_ != stream_role::blocking) return;
+      const std::uint64_t submitted = other.line_->submitted();
+      if (submitted <= other.seen_by_legacy_) return;
+      other.seen_by_legacy_ = submitted;
+      to.add_wait({other.line_, submitted});
+    });
+  }
+}
+
+point stream::submit(const operation& op) {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  to.add(op);
+  return to.end();
+}
+
+point stream::submit(std::span<const operation> ops) {
+  timeline::submission to{*line_};
+  order_with_default_stream(to);
+  for (const operation& op : ops) to.add(op);
+  return to.end();
+}
+
+point stream::record() {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  return to.end();
+}
+
+bool stream::record_with(const operation& op, point& at) {
+  timeline::submission to{*line_};
+  order_with_default_stream(to);
+  const bool pending = !to.end().reached();
+  if (pending) to.add(op);
+  at = to.end();
+  return pending;
+}
+
+void stream::wait(point until) {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  to.add_wait(until);
+}
+
+CUresult stream::submit(const set_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work, kind_of(work.width * work.height * work.element_size)));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const copy_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  // With staging memory to free, it runs in any case.
+  submit(make_operation(work, kind_of(work.bytes), work.staging != nullptr));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const pitched_copy_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  auto box = std::make_unique<pitched_copy_work>(work);
+  submit(make_operation(boxed_copy{box.get()}, kind_of(work.width * work.height * work.depth), true));
+  box.release();
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const host_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work, operation_kind::host));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const value_wait& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work, operation_kind::wait_value));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const value_write& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work));
+  return CUDA_SUCCESS;
+}
+
+bool stream::idle() {
+  bool all = line_->drained();
+  if (role_ == stream_role::legacy) {
+    context_->for_each_stream([&](const stream& other) {
+      if (other.role_ == stream_role::blocking) all = all && other.line_->drained();
+    });
+  }
+  return all;
+}
+
+void stream::synchronize() {
+  if (role_ != stream_role::legacy) {
+    engine::wait(line_->submitted_point());
+    return;
+  }
+  std::vector<point> points{line_->submitted_point()};
+  context_->for_each_stream([&](const stream& other) {
+    if (other.role_ == stream_role::blocking) points.push_back(other.line_->submitted_point());
+  });
+  for (const point p : points) engine::wait(p);
+}
+
+}  // namespace weir::embedded::model
