@@ -1,0 +1,111 @@
+// entry/copy.cpp - cuMemcpy*: copies of bytes that lie one after the other.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/transfer.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+using model::place;
+using model::place_kind;
+
+// One side of a copy, as a call describes it.
+struct side {
+  CUdeviceptr address;
+  place_kind kind;
+};
+
+// The calls that name a direction must be given known memory for the device's side; for the host's side any will do,
+// also the device's, and so it will for both sides where no direction is named.
+side device_side(CUdeviceptr address) { return {address, place_kind::known}; }
+side any_side(CUdeviceptr address) { return {address, place_kind::any}; }
+side host_side(const void* pointer) { return {reinterpret_cast<CUdeviceptr>(pointer), place_kind::any}; }
+
+// No bytes are copied from anywhere to anywhere.
+template <class Copy>
+CUresult copy_located(const side& to, const side& from, std::size_t bytes, Copy&& copy) {
+  if (bytes == 0) return CUDA_SUCCESS;
+  place target;
+  place source;
+  if (const CUresult status = model::locate(to.address, bytes, to.kind, target); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::locate(from.address, bytes, from.kind, source); status != CUDA_SUCCESS) return status;
+  return copy(target, source);
+}
+
+CUresult copy_now(const side& to, const side& from, std::size_t bytes) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
+    return copy_located(to, from, bytes, [&](const place& target, const place& source) {
+      return model::copy_now(*in, target, source, bytes);
+    });
+  });
+}
+
+CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUstream stream) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+    return copy_located(to, from, bytes, [&](const place& target, const place& source) {
+      return model::copy_in_order(*in, target, source, bytes);
+    });
+  });
+}
+
+// A context of a peer copy; null stands for the current one.
+CUresult check_peer(CUcontext peer) {
+  if (peer == nullptr) return CUDA_SUCCESS;
+  const model::context* found = model::this_process().contexts.find(peer);
+  return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->status();
+}
+
+CUresult check_peers(CUcontext one, CUcontext other) {
+  const CUresult status = check_peer(one);
+  return status != CUDA_SUCCESS ? status : check_peer(other);
+}
+
+}  // namespace
+
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes) { return copy_now(any_side(dst), any_side(src), bytes); }
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void* src, size_t bytes) {
+  return copy_now(device_side(dst), host_side(src), bytes);
+}
+
+CUresult cuMemcpyDtoH_v2(void* dst, CUdeviceptr src, size_t bytes) {
+  return copy_now(host_side(dst), device_side(src), bytes);
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes) {
+  return copy_now(device_side(dst), device_side(src), bytes);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  return copy_in_order(any_side(dst), any_side(src), bytes, stream);
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstream stream) {
+  return copy_in_order(device_side(dst), host_side(src), bytes, stream);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void* dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  return copy_in_order(host_side(dst), device_side(src), bytes, stream);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+  return copy_in_order(device_side(dst), device_side(src), bytes, stream);
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t bytes) {
+  const CUresult status = guarded([&](model::process&) { return check_peers(dst_context, src_context); });
+  return status != CUDA_SUCCESS ? status : copy_now(device_side(dst), device_side(src), bytes);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t bytes,
+                           CUstream stream) {
+  const CUresult status = guarded([&](model::process&) { return check_peers(dst_context, src_context); });
+  return status != CUDA_SUCCESS ? status : copy_in_order(device_side(dst), device_side(src), bytes, stream);
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,65 @@
+// entry/copy_batch.cpp - cuMemcpyBatchAsync: many copies in one call.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/transfer.hpp"
+
+#include <span>
+#include <vector>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// What is to be copied, as found.
+struct located_copy {
+  model::place to, from;
+  std::size_t bytes;
+  model::source_reading reading;
+};
+
+// Each set of attributes holds from its index on, up to the next one's.
+bool are_in_order(std::span<const CUmemcpyAttributes> attributes, std::span<const std::size_t> indices, std::size_t count) {
+  if (attributes.empty() || attributes.size() > count || indices[0] != 0) return false;
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    const CUmemcpySrcAccessOrder order = attributes[i].srcAccessOrder;
+    if (order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) return false;
+    if (indices[i] >= count || (i > 0 && indices[i] <= indices[i - 1])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Nothing is copied unless all can be.
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs,
+                               size_t* indices, size_t attr_count, CUstream stream) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+    if (in->role() == model::stream_role::legacy || count == 0 || dsts == nullptr || srcs == nullptr || sizes == nullptr ||
+        attrs == nullptr || indices == nullptr || !are_in_order({attrs, attr_count}, {indices, attr_count}, count)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+
+    std::vector<located_copy> copies(count);
+    std::size_t set = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (set + 1 < attr_count && indices[set + 1] == i) ++set;
+      located_copy& copy = copies[i];
+      copy.bytes = sizes[i];
+      if (copy.bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+      const bool at_once = attrs[set].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+      copy.reading = at_once ? model::source_reading::during_call : model::source_reading::as_fits;
+      if (const CUresult status = model::locate(dsts[i], copy.bytes, model::place_kind::any, copy.to)) return status;
+      if (const CUresult status = model::locate(srcs[i], copy.bytes, model::place_kind::any, copy.from)) return status;
+    }
+    for (const located_copy& copy : copies) {
+      const CUresult status = model::copy_in_order(*in, copy.to, copy.from, copy.bytes, copy.reading);
+      if (status != CUDA_SUCCESS) return status;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,132 @@
+// entry/pointer.cpp - cuPointer*: what the driver knows of an address.
+#include <cstring>
+
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/address_map.hpp"
+#include "embedded/model/pool_registry.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+using model::allocation;
+using model::memory_kind;
+
+// Writes an attribute, in the size in which the driver writes it; truths are one byte.
+template <class Value>
+CUresult write(void* to, const Value& value) {
+  std::memcpy(to, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+
+CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute, void* to) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return write(to, pointer);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!of.on_host && of.kind != memory_kind::managed) return CUDA_ERROR_INVALID_VALUE;
+      return write(to, pointer);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return write(to, of.sync_memops.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+      return write(to, of.id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      return write(to, of.kind == memory_kind::managed);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return write(to, of.on->ordinal());
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+      return write(to, of.kind == memory_kind::device);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return write(to, CUdeviceptr{of.start()});
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return write(to, of.bytes.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+      return write(to, true);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return write<unsigned long long>(to, CU_MEM_HANDLE_TYPE_NONE);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      return write(to, false);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return write(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return write(to, of.pool != nullptr ? model::pool_registry::handle_of(*of.pool) : CUmemoryPool{nullptr});
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      break;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+// What the multiple query says of an attribute that an address has not. False where there is no such attribute.
+bool tell_nothing(CUpointer_attribute attribute, void* to) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+      write(to, false);
+      return true;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      write(to, 0u);
+      return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      write(to, CU_DEVICE_INVALID);
+      return true;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+      return false;
+    default:
+      write(to, 0ull);
+      return true;
+  }
+}
+
+bool is_known(CUpointer_attribute attribute) {
+  return attribute >= CU_POINTER_ATTRIBUTE_CONTEXT && attribute <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE;
+}
+
+}  // namespace
+
+CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    const allocation* found = model::address_map::find(pointer);
+    if (data == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return tell(*found, pointer, attribute, data);
+  });
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr pointer) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; ++i) {
+      if (data[i] == nullptr || !is_known(attributes[i])) return CUDA_ERROR_INVALID_VALUE;
+    }
+    const allocation* found = model::address_map::find(pointer);
+    for (unsigned i = 0; i < count; ++i) {
+      if (found != nullptr && tell(*found, pointer, attributes[i], data[i]) == CUDA_SUCCESS) continue;
+      if (!tell_nothing(attributes[i], data[i])) return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    allocation* found = model::address_map::find(pointer);
+    if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    found->sync_memops.store(*static_cast<const unsigned char*>(value) != 0, std::memory_order_relaxed);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,106 @@
+// model/address_map.cpp - the ordered side of the address map; what threads remember is in the header.
+#include "embedded/model/address_map.hpp"
+
+#include <atomic>
+#include <iterator>
+#include <mutex>
+
+namespace weir::embedded::model {
+
+constinit thread_local address_map::memory_of_thread address_map::recent_;
+
+address_map& address_map::instance() noexcept {
+  // Never destroyed: destructors of static objects may still free memory.
+  static address_map& map = *new address_map;
+  return map;
+}
+
+allocation& address_map::add(std::uintptr_t base, std::size_t extent) {
+  const std::lock_guard lock{mutex_};
+  while (allocation* stale = overlapping(base, extent)) {
+    (void)stale->close();
+    erase(*stale);
+  }
+  return insert(base, extent);
+}
+
+allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent, memory_kind& in_the_way) {
+  const std::lock_guard lock{mutex_};
+  if (const allocation* other = overlapping(base, extent)) {
+    in_the_way = other->kind;
+    return nullptr;
+  }
+  return &insert(base, extent);
+}
+
+allocation* address_map::close(std::uintptr_t start, memory_kind kind) noexcept {
+  const std::lock_guard lock{mutex_};
+  const auto found = by_base_.find(start);
+  if (found == by_base_.end() || found->second->kind != kind) return nullptr;
+  return found->second->close() != 0 ? found->second : nullptr;
+}
+
+void address_map::remove(allocation& record) noexcept {
+  const std::lock_guard lock{mutex_};
+  // An ended registration may have been taken out by add() while its memory became ours.
+  const auto found = by_base_.find(record.start());
+  if (found != by_base_.end() && found->second == &record) erase(record);
+}
+
+allocation* address_map::overlapping(std::uintptr_t from, std::size_t bytes) const noexcept {
+  auto next = by_base_.lower_bound(from);
+  if (next != by_base_.end() && next->first - from < bytes) return next->second;
+  if (next == by_base_.begin()) return nullptr;
+  allocation* before = std::prev(next)->second;
+  return from - before->start() < before->extent ? before : nullptr;
+}
+
+allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
+  if (free_.empty()) {
+    allocation* made = &records_.emplace_back();
+    if (free_.capacity() < records_.size()) free_.reserve(2 * records_.size());
+    free_.push_back(made);
+  }
+  allocation& record = *free_.back();
+  by_base_.emplace(base, &record);  // the last that may throw
+  free_.pop_back();
+  record.base.store(base, std::memory_order_relaxed);
+  record.extent = extent;
+  record.id = next_id();
+  record.sync_memops.store(false, std::memory_order_relaxed);
+  record.flags = 0;
+  record.on_host = false;
+  record.owner = nullptr;
+  record.on = nullptr;
+  record.pool = nullptr;
+  return record;
+}
+
+void address_map::erase(allocation& record) noexcept {
+  by_base_.erase(record.start());
+  free_.push_back(&record);  // capacity was reserved when the record was made
+}
+
+unsigned long long address_map::next_id() noexcept {
+  static constinit std::atomic<unsigned long long> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+allocation* address_map::look_up(std::uintptr_t address) const noexcept {
+  const std::shared_lock lock{mutex_};
+  auto next = by_base_.upper_bound(address);
+  if (next == by_base_.begin()) return nullptr;
+  allocation* before = std::prev(next)->second;
+  return before->holds(address) ? before : nullptr;
+}
+
+std::vector<allocation*> address_map::owned_by(const context& owner) const {
+  const std::shared_lock lock{mutex_};
+  std::vector<allocation*> found;
+  for (const auto& [base, record] : by_base_) {
+    if (record->owner == &owner && record->holds(base)) found.push_back(record);
+  }
+  return found;
+}
+
+}  // namespace weir::embedded::model

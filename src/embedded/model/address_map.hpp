@@ -1,0 +1,86 @@
+// model/address_map.hpp - from an address to the allocation that holds it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <shared_mutex>
+#include <vector>
+
+#include "embedded/model/allocation.hpp"
+
+namespace weir::embedded::model {
+
+// All memory that the driver knows, ordered by address. There is one, shared by all devices, because they share one
+// range of addresses.
+//
+// Every set and copy asks it about its pointers, so each thread remembers where it found the last ones. What it
+// remembers need not be told of changes: a live record that holds the address is the answer, however it was found.
+//
+// Thread safety: all members, from any thread.
+class address_map {
+ public:
+  // The live allocation that holds an address; null where there is none. A few loads where this thread has met the
+  // address, or its allocation, lately.
+  [[nodiscard]] static allocation* find(std::uintptr_t address) noexcept {
+    memory_of_thread& recent = recent_;
+    if (recent.last != nullptr && recent.last->holds(address)) return recent.last;
+    allocation*& met = recent.met[slot_of(address)];
+    if (met == nullptr || !met->holds(address)) {
+      allocation* found = instance().look_up(address);
+      if (found == nullptr) return nullptr;
+      met = found;
+    }
+    return recent.last = met;
+  }
+
+  static address_map& instance() noexcept;
+
+  // Adds a record for `extent` bytes of our own from `base`, not live yet, with a new id. Registrations there end: the
+  // program gave that memory back without a word, or it could not be ours. Throws std::bad_alloc.
+  [[nodiscard]] allocation& add(std::uintptr_t base, std::size_t extent);
+
+  // The same for memory of the program. Null where a record overlaps it, whose kind is told. Throws std::bad_alloc.
+  [[nodiscard]] allocation* add_registration(std::uintptr_t base, std::size_t extent, memory_kind& in_the_way);
+
+  // Ends the live allocation of a kind that starts at an address, which stays known until remove(). Null where there is
+  // none, also because another thread was faster.
+  [[nodiscard]] allocation* close(std::uintptr_t start, memory_kind kind) noexcept;
+
+  // Takes a record out that is not live any more, and keeps it for reuse.
+  void remove(allocation& record) noexcept;
+
+  // A number that no other allocation has.
+  [[nodiscard]] static unsigned long long next_id() noexcept;
+
+  // The live allocations that belong to a context. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<allocation*> owned_by(const context& owner) const;
+
+ private:
+  struct memory_of_thread {
+    allocation* last = nullptr;
+    std::array<allocation*, 64> met{};
+  };
+  static constinit thread_local memory_of_thread recent_;
+
+  // Neighbouring blocks are 512 bytes apart at least; the multiplication spreads regular distances.
+  static std::size_t slot_of(std::uintptr_t address) noexcept {
+    return static_cast<std::size_t>((address >> 9) * 0x9e37'79b9'7f4a'7c15u >> 58);
+  }
+
+  [[nodiscard]] allocation* look_up(std::uintptr_t address) const noexcept;
+
+  // With the lock held.
+  [[nodiscard]] allocation* overlapping(std::uintptr_t from, std::size_t bytes) const noexcept;
+  allocation& insert(std::uintptr_t base, std::size_t extent);
+  void erase(allocation& record) noexcept;
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::uintptr_t, allocation*> by_base_;
+  std::deque<allocation> records_;  // a deque: records stay where they are
+  std::vector<allocation*> free_;
+};
+
+}  // namespace weir::embedded::model

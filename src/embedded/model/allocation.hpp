@@ -1,0 +1,70 @@
+// model/allocation.hpp - one piece of memory that the driver knows: where it lies, what it is, whose it is.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
+
+namespace weir::embedded::model {
+
+class context;
+class device;
+class memory_pool;
+
+// How the memory came about, which decides how it is freed and what is told of it.
+enum class memory_kind : std::uint8_t {
+  device,      // cuMemAlloc
+  pooled,      // cuMemAllocAsync: a block of a pool
+  pinned,      // cuMemHostAlloc
+  registered,  // the program's own, cuMemHostRegister
+  managed,     // cuMemAllocManaged
+};
+
+// A record of the address map (address_map.hpp). Records are reused but their memory is never given back, so that a
+// thread that remembers one may always ask it whether it still holds an address. A live one never overlaps another.
+//
+// What lies between add() and remove() may be read by any thread without a lock; it does not change while the record
+// is live, but for `sync_memops`.
+struct allocation {
+  std::atomic<std::uintptr_t> base{0};
+  std::atomic<std::size_t> bytes{0};  // as asked for; 0 while it is not live
+  std::size_t extent = 0;             // what it occupies, at least `bytes`
+  unsigned long long id = 0;          // never the same for two allocations
+  memory_kind kind = memory_kind::device;
+  bool on_host = false;               // pinned, registered, or of a host pool: host memory to copies and attributes
+  std::atomic<bool> sync_memops{false};
+  unsigned flags = 0;                 // as cuMemHostGetFlags tells them
+  context* owner = nullptr;           // null for pooled memory, which belongs to its pool
+  device* on = nullptr;
+  memory_pool* pool = nullptr;        // of pooled memory only
+
+  // While it is a free block of its pool; guarded by the pool's lock.
+  engine::point free_at;
+  allocation* older = nullptr;
+  allocation* newer = nullptr;
+
+  [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
+    const std::size_t live = bytes.load(std::memory_order_acquire);
+    return address - base.load(std::memory_order_relaxed) < live;
+  }
+
+  // Do `count` bytes from an address that it holds lie in it?
+  [[nodiscard]] bool holds_range(std::uintptr_t address, std::size_t count) const noexcept {
+    const std::size_t before = address - base.load(std::memory_order_relaxed);
+    const std::size_t live = bytes.load(std::memory_order_acquire);
+    return before <= live && count <= live - before;
+  }
+
+  [[nodiscard]] std::uintptr_t start() const noexcept { return base.load(std::memory_order_relaxed); }
+
+  // Makes it live.
+  void open(std::size_t count) noexcept { bytes.store(count, std::memory_order_release); }
+
+  // Ends it. The bytes that it had; 0 if another thread was faster.
+  [[nodiscard]] std::size_t close() noexcept { return bytes.exchange(0, std::memory_order_acq_rel); }
+};
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,118 @@
+// model/device_memory.cpp - device and managed memory, and the end of every kind that a device can reach.
+#include "embedded/model/backing.hpp"
+#include "embedded/model/context.hpp"
+#include "embedded/model/device.hpp"
+#include "embedded/model/memory.hpp"
+#include "embedded/model/memory_pool.hpp"
+#include "embedded/model/pool_registry.hpp"
+#include "embedded/model/stream.hpp"
+
+namespace weir::embedded::model::memory {
+
+using namespace abi;
+
+namespace {
+
+// What memory of a kind counts against.
+device* accounted_to(const allocation& record) noexcept {
+  return record.kind == memory_kind::device ? record.on : nullptr;
+}
+
+// Takes a closed record out of the map, then gives its memory back: in this order, because the next owner of the
+// memory may be faster.
+void give_back(allocation& record) noexcept {
+  auto* at = reinterpret_cast<void*>(record.start());
+  const std::size_t extent = record.extent;
+  device* from = accounted_to(record);
+  const bool ours = record.kind != memory_kind::registered;
+  address_map::instance().remove(record);
+  if (ours) backing::give_back(at, extent, from);
+}
+
+// A piece of device or managed memory by its start; null where the driver gave out no such thing.
+allocation* find_device_memory(std::uintptr_t address) noexcept {
+  allocation* found = address_map::find(address);
+  if (found == nullptr || found->start() != address) return nullptr;
+  switch (found->kind) {
+    case memory_kind::device:
+    case memory_kind::managed:
+    case memory_kind::pooled:
+      return found;
+    case memory_kind::pinned:
+    case memory_kind::registered:
+      break;
+  }
+  return nullptr;
+}
+
+CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point until) {
+  memory_pool* pool = block.pool;  // null if another thread frees it, too, and was faster
+  return pool != nullptr && pool->free(block, address, until) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+CUresult allocate_device(context& in, std::size_t bytes, CUdeviceptr* out) {
+  device& on = in.owner();
+  if (bytes > on.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::size_t extent = backing::extent_of(bytes);
+  backing block = backing::obtain(extent, &on);
+  if (!block) {
+    pool_registry::give_up_idle(on, nullptr);
+    block = backing::obtain(extent, &on);
+    if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
+  record.kind = memory_kind::device;
+  record.owner = &in;
+  record.on = &on;
+  *out = reinterpret_cast<CUdeviceptr>(block.release());
+  record.open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, CUdeviceptr* out) {
+  if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
+  backing block = backing::obtain(bytes, nullptr);
+  if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
+  record.kind = memory_kind::managed;
+  record.owner = &in;
+  record.on = &in.owner();
+  *out = reinterpret_cast<CUdeviceptr>(block.release());
+  record.open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult free_device(CUdeviceptr address) {
+  if (address == 0) return CUDA_SUCCESS;
+  allocation* found = find_device_memory(address);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, {});
+  found = address_map::instance().close(address, found->kind);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  found->owner->synchronize();
+  give_back(*found);
+  return CUDA_SUCCESS;
+}
+
+CUresult free_in_order(CUdeviceptr address, stream& in) {
+  if (address == 0) return CUDA_SUCCESS;
+  allocation* found = find_device_memory(address);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.record());
+  found = address_map::instance().close(address, memory_kind::device);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const backing_release release{reinterpret_cast<void*>(address), found->extent, accounted_to(*found)};
+  address_map::instance().remove(*found);
+  in.submit(engine::make_operation(release, engine::operation_kind::work, true));
+  return CUDA_SUCCESS;
+}
+
+void release_context(context& closed) {
+  for (allocation* record : address_map::instance().owned_by(closed)) {
+    if (record->close() != 0) give_back(*record);
+  }
+}
+
+}  // namespace weir::embedded::model::memory

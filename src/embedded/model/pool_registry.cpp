@@ -1,0 +1,111 @@
+// model/pool_registry.cpp - the table of pools, each device's default and current pool.
+#include "embedded/model/pool_registry.hpp"
+
+#include <mutex>
+#include <vector>
+
+#include "embedded/model/device.hpp"
+#include "embedded/model/handle_table.hpp"
+#include "embedded/model/memory_pool.hpp"
+
+namespace weir::embedded::model::pool_registry {
+
+using namespace abi;
+
+namespace {
+
+struct registry {
+  handle_table<memory_pool, handle_kind::pool> handles;
+  std::mutex mutex;                 // guards the list, and the making of default pools
+  std::vector<memory_pool*> pools;  // those that hold memory or may come to: destroyed ones, too, until they are empty
+};
+
+registry& the_registry() noexcept {
+  // Never destroyed: destructors of static objects may still free memory.
+  static registry& known = *new registry;
+  return known;
+}
+
+// With the registry's lock held.
+memory_pool& make(registry& known, device& on, bool host_memory, std::size_t max_bytes) {
+  known.pools.reserve(known.pools.size() + 1);
+  memory_pool* pool = known.handles.acquire();
+  try {
+    pool->open(on, host_memory, max_bytes);
+  } catch (...) {
+    known.handles.recycle(pool);
+    throw;
+  }
+  known.pools.push_back(pool);
+  known.handles.publish(pool);
+  return *pool;
+}
+
+}  // namespace
+
+CUmemoryPool create(device& on, bool host_memory, std::size_t max_bytes) {
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  return handle_of(make(known, on, host_memory, max_bytes));
+}
+
+memory_pool* find(CUmemoryPool handle) noexcept { return the_registry().handles.find(handle); }
+
+CUmemoryPool handle_of(const memory_pool& pool) noexcept {
+  return static_cast<CUmemoryPool>(the_registry().handles.handle_of(&pool));
+}
+
+bool destroy(memory_pool& pool) noexcept {
+  device& on = pool.owner();
+  memory_pool* own = on.default_pool.load(std::memory_order_acquire);
+  if (&pool == own) return false;
+  if (!the_registry().handles.retire(&pool)) return false;
+  memory_pool* expected = &pool;
+  on.current_pool.compare_exchange_strong(expected, own, std::memory_order_acq_rel);
+  pool.end();
+  settle_all();
+  return true;
+}
+
+memory_pool& default_pool(device& of) {
+  if (memory_pool* pool = of.default_pool.load(std::memory_order_acquire)) return *pool;
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  memory_pool* pool = of.default_pool.load(std::memory_order_acquire);
+  if (pool == nullptr) {
+    pool = &make(known, of, false, 0);
+    of.default_pool.store(pool, std::memory_order_release);
+  }
+  return *pool;
+}
+
+memory_pool& current_pool(device& of) {
+  if (memory_pool* pool = of.current_pool.load(std::memory_order_acquire)) return *pool;
+  return default_pool(of);
+}
+
+void settle_all() noexcept {
+  registry& known = the_registry();
+  idle_memory.store(false, std::memory_order_relaxed);  // before looking: what is freed meanwhile says so again
+  bool more = false;
+  const std::lock_guard lock{known.mutex};
+  for (std::size_t i = known.pools.size(); i-- > 0;) {
+    memory_pool& pool = *known.pools[i];
+    more |= pool.settle();
+    if (pool.finished()) {
+      known.pools.erase(known.pools.begin() + static_cast<std::ptrdiff_t>(i));
+      known.handles.recycle(&pool);
+    }
+  }
+  if (more) expect_idle_memory();
+}
+
+void give_up_idle(device& of, stream* by) noexcept {
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  for (memory_pool* pool : known.pools) {
+    if (&pool->owner() == &of) pool->give_up_idle(by);
+  }
+}
+
+}  // namespace weir::embedded::model::pool_registry

@@ -1,0 +1,53 @@
+// model/pool_registry.hpp - which memory pools there are, and when what they hold idle goes back to the devices.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "driver/abi.hpp"
+
+namespace weir::embedded::model {
+
+class device;
+class memory_pool;
+class stream;
+
+// Thread safety: all of it, from any thread.
+namespace pool_registry {
+
+// Makes a pool. Throws std::bad_alloc.
+[[nodiscard]] abi::CUmemoryPool create(device& on, bool host_memory, std::size_t max_bytes);
+
+// The pool behind a handle; null where there is none.
+[[nodiscard]] memory_pool* find(abi::CUmemoryPool handle) noexcept;
+
+// The handle of a pool; null once it is destroyed.
+[[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
+
+// Ends a pool for the program. What was allocated from it lives on; a device whose current pool it was goes back to its
+// default pool. False for a default pool, which does not end.
+bool destroy(memory_pool& pool) noexcept;
+
+// A device's own pool, and the one that allocations come from unless they name one. Throw std::bad_alloc.
+[[nodiscard]] memory_pool& default_pool(device& of);
+[[nodiscard]] memory_pool& current_pool(device& of);
+
+// To be called by a thread that has waited for work: what pools hold idle above their thresholds goes back to the
+// devices. One load where there is nothing.
+void settle_all() noexcept;
+inline constinit std::atomic<bool> idle_memory{false};
+inline void after_synchronize() noexcept {
+  if (idle_memory.load(std::memory_order_relaxed)) settle_all();
+}
+
+// Said by a pool that has more than it should keep.
+inline void expect_idle_memory() noexcept {
+  if (!idle_memory.load(std::memory_order_relaxed)) idle_memory.store(true, std::memory_order_relaxed);
+}
+
+// For a device that has run out: memory_pool::give_up_idle() of all its pools.
+void give_up_idle(device& of, stream* by) noexcept;
+
+}  // namespace pool_registry
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,66 @@
+// model/transfer.hpp - how sets and copies reach a stream: where their pointers lie, what is staged, who waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "driver/abi.hpp"
+#include "embedded/model/address_map.hpp"
+#include "embedded/model/work.hpp"
+
+namespace weir::embedded::model {
+
+class stream;
+
+// What a call may be given: memory that the driver knows, or any, where unknown memory is the host's own.
+enum class place_kind : std::uint8_t { known, any };
+
+// Where one side of a set or copy lies.
+struct place {
+  std::byte* at = nullptr;
+  const allocation* in = nullptr;  // null: pageable memory of the program, of which nothing is known
+
+  [[nodiscard]] bool pageable() const noexcept { return in == nullptr; }
+  [[nodiscard]] bool on_host() const noexcept { return in == nullptr || in->on_host; }
+  [[nodiscard]] bool sync_memops() const noexcept {
+    return in != nullptr && in->sync_memops.load(std::memory_order_relaxed);
+  }
+};
+
+// Finds the place of `bytes` bytes, more than none. CUDA_ERROR_INVALID_VALUE for null, for unknown memory where known
+// memory is asked for, and for what goes past the end of an allocation.
+inline abi::CUresult locate(std::uintptr_t address, std::size_t bytes, place_kind kind, place& out) noexcept {
+  const allocation* in = address_map::find(address);
+  if (in == nullptr) {
+    constexpr std::uintptr_t lowest_mapping = 65536;  // below it no program has memory
+    if (kind == place_kind::known || address < lowest_mapping) return abi::CUDA_ERROR_INVALID_VALUE;
+  } else if (!in->holds_range(address, bytes)) {
+    return abi::CUDA_ERROR_INVALID_VALUE;
+  }
+  out = {reinterpret_cast<std::byte*>(address), in};
+  return abi::CUDA_SUCCESS;
+}
+
+// When a copy reads pageable memory that it copies from.
+enum class source_reading : std::uint8_t {
+  as_fits,     // small sources at the call, so that it returns at once; large ones in order, and the call waits
+  during_call  // before the call returns, whatever else it is
+};
+
+// What follows answers in the driver's codes, and throws std::bad_alloc before anything is submitted.
+
+// Copies in stream order. Returns at once, except where pageable memory is written, or too large a piece of it read.
+// In a capture nothing is staged and nothing waited for: what is captured reads its source when it runs.
+abi::CUresult copy_in_order(stream& in, const place& to, const place& from, std::size_t bytes,
+                            source_reading reading = source_reading::as_fits);
+abi::CUresult copy_in_order(stream& in, const place& to, const place& from, const pitched_copy_work& work);
+
+// Copies for a call that is synchronous: returns when the copy is done if host memory takes part, or memory whose
+// operations are to be waited for; copies between device memory only are ordered in the stream.
+abi::CUresult copy_now(stream& in, const place& to, const place& from, std::size_t bytes);
+abi::CUresult copy_now(stream& in, const place& to, const place& from, const pitched_copy_work& work);
+
+// The same for sets.
+abi::CUresult set_now(stream& in, const place& to, const set_work& work);
+
+}  // namespace weir::embedded::model
