@@ -6,6 +6,7 @@
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/context.hpp"
+#include "embedded/model/pool_registry.hpp"
 #include "embedded/model/stream.hpp"
 
 namespace weir::embedded::model {
@@ -82,6 +83,7 @@ CUresult event::query() const noexcept {
 
 CUresult event::synchronize() const {
   engine::wait(recorded_point());
+  pool_registry::after_synchronize();
   return engine::device_failure();
 }
 

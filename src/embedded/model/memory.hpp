@@ -5,7 +5,6 @@
 
 #include "driver/abi.hpp"
 #include "embedded/model/address_map.hpp"
-#include "embedded/model/pool_registry.hpp"
 
 namespace weir::embedded::model {
 
@@ -44,10 +43,6 @@ abi::CUresult unregister_host(void* pointer);
 
 // Frees all that belongs to a context. Its work is complete.
 void release_context(context& closed);
-
-// To be called by a thread that has waited for work: what pools hold above their thresholds goes back to the devices.
-// One load where there is nothing.
-inline void after_synchronize() noexcept { pool_registry::after_synchronize(); }
 
 }  // namespace memory
 

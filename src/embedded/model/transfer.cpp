@@ -7,7 +7,7 @@
 #include <new>
 
 #include "embedded/engine/waiting.hpp"
-#include "embedded/model/memory.hpp"
+#include "embedded/model/pool_registry.hpp"
 #include "embedded/model/stream.hpp"
 
 namespace weir::embedded::model {
@@ -25,7 +25,7 @@ struct free_deleter {
 
 CUresult wait_for_submitted(stream& in) {
   engine::wait(in.record());
-  memory::after_synchronize();
+  pool_registry::after_synchronize();
   return engine::device_failure();
 }
 
