@@ -36,6 +36,20 @@ union CUstreamBatchMemOpParams {
   cuuint64_t pad[6];
 };
 
+// What cuDeviceGetProperties answers.
+struct CUdevprop {
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int sharedMemPerBlock;
+  int totalConstantMemory;
+  int SIMDWidth;
+  int memPitch;
+  int regsPerBlock;
+  int clockRate;
+  int textureAlign;
+};
+
 // What cuCtxCreate_v4 may be told. Null is the usual argument.
 struct CUexecAffinitySmCount {
   unsigned val;

@@ -44,6 +44,8 @@ found_proc find_proc(const char* base, int version, bool per_thread) noexcept {
     known = true;
     if (p.version <= version && (best == nullptr || p.version > best->version)) best = &p;
   }
+  // There are per-thread variants since 7.0, of older functions, too.
+  if (best != nullptr && per_thread && best->per_thread != best->plain && version < 7000) best = nullptr;
   if (best != nullptr) return {per_thread ? best->per_thread : best->plain, CU_GET_PROC_ADDRESS_SUCCESS};
   return {nullptr, known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND};
 }

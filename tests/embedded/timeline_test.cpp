@@ -1,0 +1,320 @@
+// timeline_test.cpp - operations run in order, points tell the truth, and those who wait are woken.
+#include "embedded/engine/timeline.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "embedded/engine/waiting.hpp"
+#include "embedded/table.hpp"
+
+namespace weir::embedded::engine {
+namespace {
+
+// Adds one operation that calls a function object of the test, which outlives it.
+template <class Body>
+point submit(timeline& line, Body& body, operation_kind kind = operation_kind::work) {
+  struct call {
+    Body* body;
+    void run() const noexcept { (*body)(); }
+  };
+  timeline::submission to{line};
+  to.add(make_operation(call{&body}, kind));
+  return to.end();
+}
+
+void add_wait(timeline& line, point until) {
+  timeline::submission to{line};
+  to.add_wait(until);
+}
+
+// Holds a timeline until it is opened.
+class gate {
+ public:
+  explicit gate(timeline& line) {
+    struct look {
+      const std::atomic<bool>* open;
+      bool run() const noexcept { return open->load(); }
+    };
+    timeline::submission to{line};
+    to.add(make_operation(look{&open_}, operation_kind::wait_value));
+    end_ = to.end();
+  }
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+  ~gate() {
+    open();
+    wait(end_);
+  }
+  void open() { open_ = true; }
+
+ private:
+  std::atomic<bool> open_{false};
+  point end_;
+};
+
+class Timeline : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(table().cuInit(0), abi::CUDA_SUCCESS); }  // sets the schedule
+};
+
+TEST_F(Timeline, OperationsRunInTheOrderOfSubmissionAcrossManyChunks) {
+  timeline& line = timeline::acquire();
+  constexpr std::uint64_t count = 10'000;
+  std::uint64_t next = 0;
+  bool in_order = true;
+  struct numbered {
+    std::uint64_t number;
+    std::uint64_t* next;
+    bool* in_order;
+    void run() const noexcept { *in_order = *in_order && (*next)++ == number; }
+  };
+  point end;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    timeline::submission to{line};
+    to.add(make_operation(numbered{i, &next, &in_order}));
+    end = to.end();
+  }
+  wait(end);
+  EXPECT_TRUE(in_order);
+  EXPECT_EQ(next, count);
+  line.release_when_drained();
+}
+
+TEST_F(Timeline, APointIsReachedWhenItsOperationsAreComplete) {
+  timeline& line = timeline::acquire();
+  int runs = 0;
+  auto body = [&] { ++runs; };
+  point end;
+  {
+    gate held{line};
+    end = submit(line, body);
+    EXPECT_FALSE(end.reached());
+    EXPECT_FALSE(line.drained());
+    held.open();
+    wait(end);
+  }
+  EXPECT_TRUE(end.reached());
+  EXPECT_EQ(runs, 1);
+  line.release_when_drained();
+}
+
+TEST_F(Timeline, AWaitHoldsOnlyTheTimelineThatWaits) {
+  timeline& first = timeline::acquire();
+  timeline& second = timeline::acquire();
+  timeline& third = timeline::acquire();
+  std::atomic<int> late{0};
+  std::atomic<int> free{0};
+  auto count_late = [&] { ++late; };
+  auto count_free = [&] { ++free; };
+  {
+    gate held{first};
+    add_wait(second, first.submitted_point());
+    const point after = submit(second, count_late);
+    wait(submit(third, count_free));
+    EXPECT_EQ(free, 1);
+    EXPECT_EQ(late, 0);
+    held.open();
+    wait(after);
+  }
+  EXPECT_EQ(late, 1);
+  for (timeline* line : {&first, &second, &third}) line->release_when_drained();
+}
+
+// A stream's event waited on by that stream itself must not deadlock (rule 40).
+TEST_F(Timeline, AWaitForItselfIsNothing) {
+  timeline& line = timeline::acquire();
+  {
+    gate held{line};
+    const std::uint64_t before = line.submitted();
+    add_wait(line, line.submitted_point());
+    EXPECT_EQ(line.submitted(), before);
+  }
+  line.release_when_drained();
+}
+
+TEST_F(Timeline, PointsOfAnEarlierLifeStayReached) {
+  timeline& line = timeline::acquire();
+  auto nothing = [] {};
+  const point old = submit(line, nothing);
+  wait(old);
+  line.release_when_drained();
+  std::vector<timeline*> taken;  // until the pool gives the same one back
+  do {
+    taken.push_back(&timeline::acquire());
+  } while (taken.back() != &line && taken.size() < 1000);
+  ASSERT_EQ(taken.back(), &line);
+  gate held{line};
+  EXPECT_TRUE(old.reached());
+  EXPECT_FALSE(line.submitted_point().reached());
+  held.open();
+  for (timeline* other : taken) other->release_when_drained();
+}
+
+// The caller may hold a lock that the function takes, so it must never run there (oracle hostfn.thread).
+TEST_F(Timeline, HostFunctionsRunOnOneThreadOfTheDriver) {
+  timeline& a = timeline::acquire();
+  timeline& b = timeline::acquire();
+  std::vector<std::thread::id> seen;  // safe: one thread runs them
+  auto note = [&] { seen.push_back(std::this_thread::get_id()); };
+  point last;
+  for (int i = 0; i < 100; ++i) {
+    wait(submit(a, note, operation_kind::host));
+    last = submit(b, note, operation_kind::host);
+  }
+  wait(last);
+  ASSERT_EQ(seen.size(), 200u);
+  for (const std::thread::id id : seen) {
+    EXPECT_NE(id, std::this_thread::get_id());
+    EXPECT_EQ(id, seen.front());
+  }
+  a.release_when_drained();
+  b.release_when_drained();
+}
+
+TEST_F(Timeline, ABlockedHostFunctionHoldsNoOtherWork) {
+  timeline& a = timeline::acquire();
+  timeline& b = timeline::acquire();
+  std::atomic<bool> open{false};
+  auto block = [&] {
+    while (!open) std::this_thread::yield();
+  };
+  std::atomic<int> ran{0};
+  auto count = [&] { ++ran; };
+  const point blocked = submit(a, block, operation_kind::host);
+  for (int i = 0; i < 1000; ++i) submit(b, count, i % 10 == 0 ? operation_kind::long_work : operation_kind::work);
+  wait(b.submitted_point());
+  EXPECT_EQ(ran, 1000);
+  EXPECT_FALSE(blocked.reached());
+  open = true;
+  wait(blocked);
+  a.release_when_drained();
+  b.release_when_drained();
+}
+
+TEST_F(Timeline, ThreadsThatSubmitTogetherLoseNothing) {
+  timeline& line = timeline::acquire();
+  constexpr int threads = 4;
+  constexpr int each = 5'000;
+  int ran = 0;  // not atomic: one owner at a time runs the timeline
+  auto count = [&] { ++ran; };
+  std::vector<std::thread> pool;
+  for (int t = 0; t < threads; ++t) {
+    pool.emplace_back([&] {
+      for (int i = 0; i < each; ++i) {
+        const point end = submit(line, count);
+        if (i % 64 == 0) wait(end);
+      }
+    });
+  }
+  for (std::thread& t : pool) t.join();
+  wait(line.submitted_point());
+  EXPECT_EQ(ran, threads * each);
+  line.release_when_drained();
+}
+
+TEST_F(Timeline, AChainThroughManyTimelinesRunsInItsOrder) {
+  std::vector<timeline*> ring;
+  for (int i = 0; i < 64; ++i) ring.push_back(&timeline::acquire());
+  std::uint64_t expected = 0;
+  bool in_order = true;
+  struct numbered {
+    std::uint64_t number;
+    std::uint64_t* expected;
+    bool* in_order;
+    void run() const noexcept { *in_order = *in_order && (*expected)++ == number; }
+  };
+  point last;
+  constexpr std::uint64_t links = 20'000;
+  for (std::uint64_t i = 0; i < links; ++i) {
+    timeline::submission to{*ring[i % ring.size()]};
+    to.add_wait(last);
+    to.add(make_operation(numbered{i, &expected, &in_order}));
+    last = to.end();
+  }
+  wait(last);
+  EXPECT_TRUE(in_order);
+  EXPECT_EQ(expected, links);
+  for (timeline* line : ring) line->release_when_drained();
+}
+
+// Whatever waits for whatever was submitted before: nothing runs before what it waits for, and everything runs.
+RC_GTEST_FIXTURE_PROP(Timeline, EveryOrderThatIsAskedForIsKept, ()) {
+  const auto lines = *rc::gen::inRange<std::size_t>(1, 8);
+  const auto count = *rc::gen::inRange<std::size_t>(1, 200);
+  std::vector<timeline*> line;
+  for (std::size_t i = 0; i < lines; ++i) line.push_back(&timeline::acquire());
+
+  struct step {
+    std::size_t on;
+    std::vector<std::size_t> after;
+    std::atomic<std::uint64_t> ran_as{0};
+  };
+  std::vector<step> steps(count);
+  std::vector<point> ends(count);
+  std::atomic<std::uint64_t> clock{0};
+  struct tick {
+    std::atomic<std::uint64_t>* clock;
+    std::atomic<std::uint64_t>* out;
+    void run() const noexcept { out->store(clock->fetch_add(1) + 1); }
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    step& s = steps[i];
+    s.on = *rc::gen::inRange<std::size_t>(0, lines);
+    const auto waits = *rc::gen::inRange<std::size_t>(0, 4);
+    timeline::submission to{*line[s.on]};
+    for (std::size_t w = 0; i > 0 && w < waits; ++w) {
+      s.after.push_back(*rc::gen::inRange<std::size_t>(0, i));
+      to.add_wait(ends[s.after.back()]);
+    }
+    const auto kind = *rc::gen::element(operation_kind::work, operation_kind::work, operation_kind::long_work, operation_kind::host);
+    to.add(make_operation(tick{&clock, &s.ran_as}, kind));
+    ends[i] = to.end();
+  }
+  for (const point end : ends) wait(end);
+  std::vector<std::uint64_t> last_on(lines, 0);
+  for (const step& s : steps) {
+    RC_ASSERT(s.ran_as.load() > last_on[s.on]);
+    last_on[s.on] = s.ran_as;
+    for (const std::size_t before : s.after) RC_ASSERT(steps[before].ran_as.load() < s.ran_as.load());
+  }
+  for (timeline* l : line) l->release_when_drained();
+}
+
+// The process is lost for good after a failure, so that each of these has one of its own.
+using TimelineDeathTest = Timeline;
+
+TEST_F(TimelineDeathTest, AfterAFailureOnlyWhatMustRunsRuns) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto child = [] {
+    timeline& line = timeline::acquire();
+    std::atomic<int> ran{0};
+    struct work {
+      std::atomic<int>* ran;
+      int by;
+      void run() const noexcept { *ran += by; }
+    };
+    struct failure {
+      void run() const noexcept { fail_device(abi::CUDA_ERROR_ILLEGAL_ADDRESS); }
+    };
+    {
+      timeline::submission to{line};
+      to.add(make_operation(work{&ran, 1}));
+      to.add(make_operation(failure{}));
+      to.add(make_operation(work{&ran, 10}));
+      to.add(make_operation(work{&ran, 100}, operation_kind::host));
+      to.add(make_operation(work{&ran, 1000}, operation_kind::host, true));
+    }
+    wait(line.submitted_point());
+    const bool right = ran == 1001 && device_failure() == abi::CUDA_ERROR_ILLEGAL_ADDRESS;
+    std::_Exit(right ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace weir::embedded::engine
