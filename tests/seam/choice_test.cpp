@@ -1,0 +1,114 @@
+// A call chooses the driver, else the environment, else what the machine has; each wrong wish has its own answer.
+#include "driver/choice.hpp"
+
+#include "seam/beside.hpp"
+
+#include <gmock/gmock.h>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <weir/driver.hpp>
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// What report_driver prints in a process of its own: a driver is chosen once, so each case needs a new one.
+std::string report(const std::string& environment, const std::string& words = "print") {
+  const std::string command =
+      "env -u WEIR_DRIVER -u WEIR_LIBCUDA " + environment + " '" + beside("report_driver") + "' " + words + " 2>&1";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), pclose};
+  std::string output;
+  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) output += static_cast<char>(c);
+  return output;
+}
+
+std::string fake(const char* name) { return "WEIR_LIBCUDA='" + beside(name) + "'"; }
+
+TEST(Choice, WordsOfTheEnvironment) {
+  using weir::driver_kind;
+  using weir::detail::parse_wish;
+  EXPECT_EQ(parse_wish("").kind, std::nullopt);
+  EXPECT_EQ(parse_wish("auto").kind, std::nullopt);
+  EXPECT_EQ(parse_wish("cuda").kind, driver_kind::cuda);
+  EXPECT_EQ(parse_wish("embedded").kind, driver_kind::embedded);
+  for (const char* good : {"", "auto", "cuda", "embedded"}) EXPECT_EQ(parse_wish(good).problem, "") << good;
+  for (const char* bad : {"CUDA", "gpu", " cuda", "cuda,embedded"}) EXPECT_NE(parse_wish(bad).problem, "") << bad;
+}
+
+TEST(Choice, WrongWordIsRefusedWithTheRightOnes) {
+  EXPECT_THAT(report("WEIR_DRIVER=gpu"),
+              AllOf(StartsWith("error=1 "), HasSubstr("WEIR_DRIVER is 'gpu'"), HasSubstr("auto, cuda or embedded")));
+}
+
+TEST(Choice, EmbeddedByTheEnvironment) {
+  EXPECT_THAT(report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so")),
+              AllOf(HasSubstr("kind=embedded\nwhy=WEIR_DRIVER=embedded asks for it\nversion=13000\nlibrary=\n"),
+                    HasSubstr("problem=\n")));
+}
+
+TEST(Choice, TheVendorsDriverWhereItHasADevice) {
+  EXPECT_THAT(report(fake("libfake-12-2.so")),
+              AllOf(HasSubstr("kind=cuda\nwhy=the vendor's driver has a device\nversion=12020\n"),
+                    HasSubstr("library=" + beside("libfake-12-2.so") + "\n")));
+}
+
+// Absence is a value.
+TEST(Choice, TheEmbeddedDriverWhereTheVendorsIsAbsent) {
+  EXPECT_THAT(report("WEIR_LIBCUDA=libno-such-driver.so.1"),
+              AllOf(StartsWith("kind=embedded\n"), HasSubstr("problem=its library cannot be opened: libno-such")));
+}
+
+TEST(Choice, TheEmbeddedDriverWhereTheVendorsHasNoDevice) {
+  EXPECT_THAT(report("WEIR_DRIVER=auto " + fake("libfake-no-device.so")),
+              AllOf(StartsWith("kind=embedded\n"), HasSubstr("CUDA_ERROR_NO_DEVICE")));
+}
+
+TEST(Choice, TheEmbeddedDriverWhereTheVendorsIsTooOld) {
+  EXPECT_THAT(report(fake("libfake-old.so")), AllOf(StartsWith("kind=embedded\n"), HasSubstr("is too old")));
+}
+
+TEST(Choice, DemandedVendorsDriverThatIsAbsent) {
+  EXPECT_THAT(report("WEIR_DRIVER=cuda WEIR_LIBCUDA=libno-such-driver.so.1"),
+              AllOf(StartsWith("error=301 "),
+                    HasSubstr("WEIR_DRIVER=cuda asks for the vendor's driver, but its library "
+                              "cannot be opened: libno-such-driver.so.1"),
+                    HasSubstr("WEIR_LIBCUDA"), HasSubstr("embedded")));
+}
+
+TEST(Choice, DemandedVendorsDriverWithoutADevice) {
+  EXPECT_THAT(report("WEIR_DRIVER=cuda " + fake("libfake-no-device.so")),
+              AllOf(StartsWith("error=100 "), HasSubstr("cuInit"), HasSubstr("CUDA_ERROR_NO_DEVICE")));
+}
+
+TEST(Choice, ACallOverridesTheEnvironment) {
+  EXPECT_THAT(report("WEIR_DRIVER=cuda " + fake("libfake-12-2.so"), "use-embedded print"),
+              HasSubstr("kind=embedded\nwhy=the program asks for it\n"));
+}
+
+TEST(Choice, NamingTheDriverInUseDoesNothing) {
+  EXPECT_THAT(report("WEIR_DRIVER=embedded", "print use-embedded print"), Not(HasSubstr("error")));
+}
+
+TEST(Choice, TheDriverInUseCannotBeChanged) {
+  EXPECT_THAT(
+      report("WEIR_DRIVER=embedded " + fake("libfake-12-2.so"), "print use-cuda print"),
+      AllOf(HasSubstr("error=401 "), HasSubstr("the embedded driver is in use already"), Not(HasSubstr("kind=cuda"))));
+}
+
+// A refusal chooses nothing: what comes next may ask for something else.
+TEST(Choice, ARefusedWishCanBeFollowedByAnother) {
+  EXPECT_THAT(report("WEIR_LIBCUDA=libno-such-driver.so.1", "use-cuda use-embedded print"),
+              AllOf(StartsWith("error=301 "), HasSubstr("kind=embedded\nwhy=the program asks for it\n")));
+}
+
+TEST(Choice, BadSettingOfTheEmbeddedDriverIsRefused) {
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_EMBEDDED_DEVICES=many"),
+              AllOf(HasSubstr("error=1 "), HasSubstr("WEIR_EMBEDDED_DEVICES")));
+}
+
+}  // namespace

@@ -1,0 +1,9 @@
+#!/bin/sh
+# exports.sh LIBRARY LIST: does the drop-in export exactly what the vendor's library does? LIST is what CUDA 13.0's exports.
+set -eu
+library=$1 list=$2
+command -v nm > /dev/null || { echo "needs nm"; exit 77; }
+
+nm -D --defined-only "$library" | awk '$2 == "T" {print $3}' | LC_ALL=C sort | diff "$list" - && exit
+echo "the drop-in lacks the lines marked <, and has the lines marked > too many" >&2
+exit 1

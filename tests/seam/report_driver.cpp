@@ -1,0 +1,33 @@
+// seam/report_driver.cpp - prints which driver a program gets: for tests, which run it with other environments.
+#include <weir/driver.hpp>
+#include <weir/error.hpp>
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+void print(const weir::driver_info& driver) {
+  std::printf("kind=%s\nwhy=%s\nversion=%d\nlibrary=%s\nproblem=%s\n", weir::to_string(driver.kind).data(),
+              driver.why.c_str(), driver.version, driver.library.c_str(), driver.vendor_problem.c_str());
+}
+
+// What a word on the command line asks for.
+void obey(const char* word) {
+  if (std::strcmp(word, "use-cuda") == 0) return weir::use_driver(weir::driver_kind::cuda);
+  if (std::strcmp(word, "use-embedded") == 0) return weir::use_driver(weir::driver_kind::embedded);
+  print(weir::current_driver());
+}
+
+}  // namespace
+
+// Obeys word after word; an error is printed and does not end the program.
+int main(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    try {
+      obey(words[i]);
+    } catch (const weir::error& failure) {
+      std::printf("error=%d %s\n", static_cast<int>(failure.result()), failure.what());
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// weir::errc, the driver's results and their words are one list.
+#include "driver/results.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <weir/errc.hpp>
+
+namespace {
+
+TEST(Results, ErrcHasTheDriversNumbers) {
+#define WEIR_RESULT(name, number, code, text) EXPECT_EQ(static_cast<int>(weir::errc::code), number) << #name;
+#include "driver/results.def"
+#undef WEIR_RESULT
+}
+
+// The rule of errc.hpp, but for the name that is a macro elsewhere.
+TEST(Results, ErrcIsNamedAfterTheResult) {
+#define WEIR_RESULT(name, number, code, text) EXPECT_EQ(named_after(#name), #code);
+  const auto named_after = [](std::string name) {
+    name.erase(0, name.starts_with("CUDA_ERROR_") ? 11 : 5);
+    for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return name == "assert" ? "device_assert" : name;
+  };
+#include "driver/results.def"
+#undef WEIR_RESULT
+}
+
+TEST(Results, NumbersAreDistinct) {
+  std::set<int> numbers;
+#define WEIR_RESULT(name, number, code, text) EXPECT_TRUE(numbers.insert(number).second) << #name;
+#include "driver/results.def"
+#undef WEIR_RESULT
+}
+
+TEST(Results, HaveWords) {
+  EXPECT_STREQ(weir::detail::words_of(900).name, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+  EXPECT_STREQ(weir::detail::words_of(900).text, "operation not permitted when stream is capturing");
+  EXPECT_STREQ(weir::detail::words_of(123456).name, "a result without a name");
+}
+
+}  // namespace
