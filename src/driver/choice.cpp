@@ -46,8 +46,10 @@ chosen_driver* take(vendor_driver&& vendor) {
 chosen_driver* open_embedded(call_site at) {
   const driver_table& table = embedded::table();
   if (const CUresult code = table.cuInit(0); code != CUDA_SUCCESS) {
-    refuse(static_cast<errc>(code), "cuInit", "the embedded driver does not start",
-           "if standard error names a variable, WEIR_EMBEDDED_DEVICES, _MEMORY or _SCHEDULE, mend its value", at);
+    refuse(
+        static_cast<errc>(code), "cuInit", "the embedded driver",
+        "standard error tells which of WEIR_EMBEDDED_DEVICES, WEIR_EMBEDDED_MEMORY and WEIR_EMBEDDED_SCHEDULE to mend",
+        at);
   }
   auto* const taken = new chosen_driver{table, {}};
   taken->info.kind = driver_kind::embedded;
@@ -58,9 +60,10 @@ chosen_driver* open_embedded(call_site at) {
 chosen_driver* demand_cuda(std::string_view who, call_site at) {
   vendor_driver vendor = open_vendor(vendor_file());
   if (vendor.usable()) return take(std::move(vendor));
-  refuse(static_cast<errc>(vendor.code), vendor.call,
-         fmt::format("{} asks for the vendor's driver, but {}", who, vendor.problem),
-         "install a driver for CUDA 12.0 or later, name its library in WEIR_LIBCUDA, or ask for the embedded driver",
+  refuse(static_cast<errc>(vendor.code), vendor.call, vendor.library,
+         fmt::format("{} asks for the vendor's driver, but {}; install a driver for CUDA 12.0 or later, name its "
+                     "library in WEIR_LIBCUDA, or ask for the embedded driver",
+                     who, vendor.problem),
          at);
 }
 
@@ -85,8 +88,7 @@ chosen_driver* open_what_there_is(call_site at) {
 
 chosen_driver* open_as_the_environment_says(call_site at) {
   const wished_driver wish = parse_wish(environment("WEIR_DRIVER"));
-  if (!wish.problem.empty())
-    refuse(errc::invalid_value, "use_driver", wish.problem, "it may be auto, cuda or embedded", at);
+  if (!wish.problem.empty()) refuse(errc::invalid_value, "use_driver", "WEIR_DRIVER", wish.problem, at);
   if (wish.kind) return open_demanded(*wish.kind, fmt::format("WEIR_DRIVER={}", to_string(*wish.kind)), at);
   return open_what_there_is(at);
 }
@@ -109,7 +111,7 @@ wished_driver parse_wish(std::string_view value) {
   if (value.empty() || value == "auto") return {};
   if (value == "cuda") return {driver_kind::cuda, {}};
   if (value == "embedded") return {driver_kind::embedded, {}};
-  return {std::nullopt, fmt::format("WEIR_DRIVER is '{}'", value)};
+  return {std::nullopt, fmt::format("its value is '{}', and it may be auto, cuda or embedded", value)};
 }
 
 const driver_table& choose_driver() { return choose(call_site{}).table; }
@@ -124,9 +126,10 @@ void use_driver(driver_kind kind, call_site at) {
   if (chosen == nullptr) {
     publish(open_demanded(kind, "the program", at));
   } else if (chosen->info.kind != kind) {
-    refuse(errc::illegal_state, "use_driver",
-           fmt::format("the {} driver is in use already: {}", to_string(chosen->info.kind), chosen->info.why),
-           "call use_driver before anything else of weir", at);
+    refuse(errc::illegal_state, "use_driver", fmt::format("the {} driver", to_string(kind)),
+           fmt::format("the {} driver is in use already, because {}; call use_driver before anything else of weir",
+                       to_string(chosen->info.kind), chosen->info.why),
+           at);
   }
 }
 

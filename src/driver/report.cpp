@@ -3,10 +3,26 @@
 
 #include <weir/error.hpp>
 
-namespace weir::detail {
+#include <mutex>
+#include <set>
+#include <utility>
 
-void refuse(errc code, const char* call, const std::string& situation, const char* advice, call_site at) {
-  throw error{code, call, situation.c_str(), advice, at};
+namespace weir::detail {
+namespace {
+
+// An error holds its advice by address, since everybody else's is a literal. What is said here is said about the
+// machine, so there are few texts, and each is kept for as long as the process lives.
+const char* keep(std::string text) {
+  static std::mutex lock;
+  static auto* const texts = new std::set<std::string>;
+  const std::lock_guard guard{lock};
+  return texts->insert(std::move(text)).first->c_str();
+}
+
+}  // namespace
+
+void refuse(errc code, const char* call, const std::string& object, std::string advice, call_site at) {
+  throw error{code, call, object.c_str(), keep(std::move(advice)), at};
 }
 
 }  // namespace weir::detail

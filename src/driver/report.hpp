@@ -8,8 +8,8 @@
 
 namespace weir::detail {
 
-// Throws weir::error. `call` is the driver's function that failed, or weir's where none was called; `situation` says
-// what was found, and `advice`, a literal, what to do.
-[[noreturn]] void refuse(errc code, const char* call, const std::string& situation, const char* advice, call_site at);
+// Throws weir::error. `call` is the driver's function that failed, or weir's where none was called; `object` is what it
+// was asked of, and `advice` says what was found and what to do.
+[[noreturn]] void refuse(errc code, const char* call, const std::string& object, std::string advice, call_site at);
 
 }  // namespace weir::detail

@@ -41,8 +41,8 @@ TEST(Choice, WordsOfTheEnvironment) {
 }
 
 TEST(Choice, WrongWordIsRefusedWithTheRightOnes) {
-  EXPECT_THAT(report("WEIR_DRIVER=gpu"),
-              AllOf(StartsWith("error=1 "), HasSubstr("WEIR_DRIVER is 'gpu'"), HasSubstr("auto, cuda or embedded")));
+  EXPECT_THAT(report("WEIR_DRIVER=gpu"), AllOf(StartsWith("error=1 "), HasSubstr("WEIR_DRIVER"), HasSubstr("'gpu'"),
+                                               HasSubstr("auto, cuda or embedded")));
 }
 
 TEST(Choice, EmbeddedByTheEnvironment) {

@@ -1,5 +1,5 @@
-// seam/dropin_user.c - a program in C that speaks the CUDA driver API and knows nothing of weir. Where the drop-in's folder is the
-// library path, it runs on the embedded driver.
+// seam/dropin_user.c - a program in C that speaks the CUDA driver API and knows nothing of weir.
+// Where the drop-in's folder is the library path, it runs on the embedded driver.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
