@@ -5,6 +5,7 @@
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/capture.hpp"
+#include "embedded/model/pool_registry.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -54,7 +55,8 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   context_ = &in;
   role_ = role;
   flags_ = flags;
-  priority_ = priority;
+  set_priority(priority);
+  attributes = {};
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
   legacy_seen_ = 0;
   seen_by_legacy_ = 0;
@@ -178,6 +180,7 @@ bool stream::idle() {
 void stream::synchronize() {
   if (role_ != stream_role::legacy) {
     engine::wait(line_->submitted_point());
+    pool_registry::after_synchronize();
     return;
   }
   std::vector<point> points{line_->submitted_point()};
@@ -185,6 +188,7 @@ void stream::synchronize() {
     if (other.role_ == stream_role::blocking) points.push_back(other.line_->submitted_point());
   });
   for (const point p : points) engine::wait(p);
+  pool_registry::after_synchronize();
 }
 
 }  // namespace weir::embedded::model

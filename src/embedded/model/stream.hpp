@@ -8,6 +8,7 @@
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/model/stream_attributes.hpp"
 #include "embedded/model/work.hpp"
 
 namespace weir::embedded::model {
@@ -72,9 +73,12 @@ class stream {
   [[nodiscard]] context& owner() const noexcept { return *context_; }
   [[nodiscard]] stream_role role() const noexcept { return role_; }
   [[nodiscard]] unsigned flags() const noexcept { return flags_; }
-  [[nodiscard]] int priority() const noexcept { return priority_; }
+  [[nodiscard]] int priority() const noexcept { return priority_.load(std::memory_order_relaxed); }
+  void set_priority(int priority) noexcept { priority_.store(priority, std::memory_order_relaxed); }
   [[nodiscard]] unsigned long long id() const noexcept { return id_; }
   [[nodiscard]] engine::timeline& line() const noexcept { return *line_; }
+
+  stream_attributes attributes;  // guarded by the functions of stream_attributes.hpp
 
   // The capture that the stream is part of; null for none. Guarded by the capture's own lock (capture.hpp).
   [[nodiscard]] class capture* capture() const noexcept { return capture_.load(std::memory_order_acquire); }
@@ -86,7 +90,7 @@ class stream {
   context* context_ = nullptr;
   engine::timeline* line_ = nullptr;
   stream_role role_ = stream_role::non_blocking;
-  int priority_ = 0;
+  std::atomic<int> priority_{0};
   unsigned flags_ = 0;
   unsigned long long id_ = 0;
   std::uint64_t legacy_seen_ = 0;     // how much of the legacy stream this one already waits for; guarded by its line
