@@ -1,0 +1,65 @@
+// The lists of functions agree with each other.
+#include "embedded/entry/entries.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace {
+
+// A base name has one form a version: cuGetProcAddress could not tell two of them apart.
+TEST(Lists, NoTwoFormsOfAFunctionHaveTheSameVersion) {
+  std::set<std::pair<std::string_view, int>> forms;
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  EXPECT_TRUE(forms.insert({#base, version}).second) << #symbol;
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+#define WEIR_UNSUPPORTED(symbol, base, version, variant) EXPECT_TRUE(forms.insert({#base, version}).second) << #symbol;
+#include "embedded/entry/unsupported.def"
+#undef WEIR_UNSUPPORTED
+}
+
+// A symbol is its base name, or that and a number.
+TEST(Lists, SymbolsAreMadeOfBaseNames) {
+  const auto made_of = [](std::string_view symbol, std::string_view base) {
+    if (!symbol.starts_with(base)) return false;
+    symbol.remove_prefix(base.size());
+    return symbol.empty() || (symbol.size() == 3 && symbol.starts_with("_v"));
+  };
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  EXPECT_TRUE(made_of(#symbol, #base)) << #symbol;
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+#define WEIR_UNSUPPORTED(symbol, base, version, variant) EXPECT_TRUE(made_of(#symbol, #base)) << #symbol;
+#include "embedded/entry/unsupported.def"
+#undef WEIR_UNSUPPORTED
+}
+
+TEST(Lists, WhatIsLaterIsAFunction) {
+  std::set<std::string_view> symbols;
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) symbols.insert(#symbol);
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+#define WEIR_LATER(symbol) EXPECT_EQ(symbols.erase(#symbol), 1u) << #symbol << " is no function, or is listed twice";
+#include "embedded/entry/later.def"
+#undef WEIR_LATER
+}
+
+// What the embedded driver does not have yet answers that; the table has no null in it.
+TEST(Lists, TheEmbeddedTableIsWhole) {
+  constexpr const weir::detail::driver_table& table = weir::embedded::entry::entries;
+  const auto call = []<class... Arguments>(weir::abi::CUresult (*function)(Arguments...)) {
+    return function(Arguments{}...);
+  };
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  EXPECT_NE(table.symbol, nullptr) << #symbol;
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+#define WEIR_LATER(symbol) EXPECT_EQ(call(table.symbol), weir::abi::CUDA_ERROR_NOT_SUPPORTED) << #symbol;
+#include "embedded/entry/later.def"
+#undef WEIR_LATER
+}
+
+}  // namespace

@@ -1,0 +1,78 @@
+// cuGetProcAddress's search: by base name, the newest form that is not newer than the version, and the default stream.
+#include "embedded/entry/proc_table.hpp"
+
+#include "embedded/entry/entries.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace weir::embedded::entry;
+using namespace weir::abi;
+
+template <class Function>
+const void* address(Function* function) {
+  return reinterpret_cast<const void*>(function);
+}
+
+TEST(ProcTable, FindsAFunctionByItsBaseName) {
+  const found_proc found = find_proc("cuMemAlloc", 13000, false);
+  EXPECT_EQ(found.address, address(entries.cuMemAlloc_v2));
+  EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_SUCCESS);
+}
+
+TEST(ProcTable, KnowsNoOtherName) {
+  for (const char* name : {"", "cuNoSuchFunction", "cuMemAlloc_v2", "cuStreamQuery_ptsz"}) {
+    const found_proc found = find_proc(name, 13000, false);
+    EXPECT_EQ(found.address, nullptr) << name;
+    EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND) << name;
+  }
+}
+
+TEST(ProcTable, TellsAnUnknownNameFromOneThatCameLater) {
+  const found_proc found = find_proc("cuStreamGetId", 11080, false);
+  EXPECT_EQ(found.address, nullptr);
+  EXPECT_EQ(found.status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+}
+
+TEST(ProcTable, GivesTheFormOfTheVersion) {
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 11030, false).address, address(entries.cuStreamGetCaptureInfo_v2));
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12020, false).address, address(entries.cuStreamGetCaptureInfo_v2));
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 12030, false).address, address(entries.cuStreamGetCaptureInfo_v3));
+  EXPECT_EQ(find_proc("cuStreamGetCaptureInfo", 13000, false).address, address(entries.cuStreamGetCaptureInfo_v3));
+}
+
+TEST(ProcTable, HasAFormForEachDefaultStream) {
+  EXPECT_EQ(find_proc("cuStreamQuery", 13000, false).address, address(entries.cuStreamQuery));
+  EXPECT_NE(find_proc("cuStreamQuery", 13000, true).address, address(entries.cuStreamQuery));
+  EXPECT_EQ(find_proc("cuStreamCreate", 13000, true).address, address(entries.cuStreamCreate));  // knows no null stream
+}
+
+TEST(ProcTable, FindsWhatIsNotSupported) {
+  const found_proc found = find_proc("cuTexObjectCreate", 13000, false);
+  ASSERT_EQ(found.status, CU_GET_PROC_ADDRESS_SUCCESS);
+  EXPECT_EQ(reinterpret_cast<CUresult (*)()>(const_cast<void*>(found.address))(), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST(DefaultStream, NullMeansTheThreadsOwnInsideAScopeOnly) {
+  EXPECT_FALSE(null_is_per_thread());
+  {
+    const per_thread_default_scope outer;
+    EXPECT_TRUE(null_is_per_thread());
+    { const per_thread_default_scope inner; }
+    EXPECT_TRUE(null_is_per_thread());
+  }
+  EXPECT_FALSE(null_is_per_thread());
+}
+
+CUresult succeed_where(int per_thread_expected) {
+  return null_is_per_thread() == (per_thread_expected != 0) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+TEST(DefaultStream, AVariantCallsTheSameFunctionInsideTheScope) {
+  EXPECT_EQ(succeed_where(0), CUDA_SUCCESS);
+  EXPECT_EQ(per_thread<&succeed_where>::call(1), CUDA_SUCCESS);
+  EXPECT_EQ(succeed_where(0), CUDA_SUCCESS);
+}
+
+}  // namespace
