@@ -29,10 +29,10 @@ struct answers<CUresult (*)(Arguments...)> {
 // A constant, so that a call through it is a direct one.
 inline constexpr detail::driver_table entries = [] {
   detail::driver_table table;
-#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments)   \
-  if constexpr (is_later(#symbol))                                             \
-    table.symbol = &answers<decltype(table.symbol)>::not_supported;            \
-  else                                                                         \
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) \
+  if constexpr (is_later(#symbol))                                           \
+    table.symbol = &answers<decltype(table.symbol)>::not_supported;          \
+  else                                                                       \
     table.symbol = &entry::symbol;
 #include "driver/functions.def"
 #undef WEIR_FUNCTION

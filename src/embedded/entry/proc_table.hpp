@@ -9,10 +9,10 @@ namespace weir::embedded::entry {
 
 // One version of one function.
 struct proc {
-  const char* base;       // the name that cuGetProcAddress is asked for
-  int version;            // the first version of CUDA that has the function in this form
-  const void* plain;      // null is the legacy default stream
-  const void* per_thread; // null is the thread's own; the same address where a function knows no stream
+  const char* base;        // the name that cuGetProcAddress is asked for
+  int version;             // the first version of CUDA that has the function in this form
+  const void* plain;       // null is the legacy default stream
+  const void* per_thread;  // null is the thread's own; the same address where a function knows no stream
 };
 
 // The address found, and the status that cuGetProcAddress gives with it; the address is null unless the status is
