@@ -87,7 +87,7 @@ bool conductor::step_towards(point until) noexcept {
 bool conductor::run_one(timeline& line) noexcept {
   if (!line.try_own()) return false;
   const std::uint64_t before = line.completed();
-  const stop why = line.run(runner::helper, before + 1, 1);
+  const stop why = line.run(runner::helper, before + 1);
   if (why != stop::host) return line.completed() != before;
   const auto patience_ends = std::chrono::steady_clock::now() + host_function_patience;
   while (line.completed() == before && std::chrono::steady_clock::now() < patience_ends) std::this_thread::yield();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -18,7 +17,6 @@ namespace weir::embedded::engine {
 
 namespace {
 
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 constexpr unsigned most_useful_workers = 16;
 
 }  // namespace
@@ -136,7 +134,7 @@ timeline* scheduler::run_chain(timeline& first) noexcept {
   timeline* line = &first;
   for (int links = 0;; ++links) {
     if (links == longest_chain) next.keep_none();
-    const stop why = line->run(runner::worker, no_limit, slice_);
+    const stop why = line->run(runner::worker, line->completed() + slice_);
     timeline* const after = next.take();
     if (after == nullptr || !after->try_own()) {
       if (after != nullptr) after->announce();
@@ -194,7 +192,7 @@ void scheduler::run_host_functions() noexcept {
     }
     if (line != nullptr) {
       line->own_parked();
-      line->run(runner::host_thread, no_limit, slice_);
+      line->run(runner::host_thread, line->completed() + slice_);
       idle.reset();
     } else if (last_look) {
       host_thread_.sleep();

@@ -167,12 +167,13 @@ void timeline::settle(std::uint64_t count) noexcept {
   if (wake_at_.load() <= count) wake_reached();
 }
 
-stop timeline::run(runner who, std::uint64_t limit, std::uint32_t budget) noexcept {
+stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexcept {
   scheduler& sched = scheduler::instance();
   std::uint64_t done = completed_.load(std::memory_order_relaxed);
   std::uint64_t available = submitted_.load(std::memory_order_acquire);
   stop why = stop::limit;
-  while (done < limit && budget-- != 0) {
+  const std::uint64_t farthest = limit + beyond;
+  while (done < farthest) {
     if (done == available && (available = submitted_.load(std::memory_order_acquire)) == done) {
       why = stop::drained;
       break;
@@ -180,6 +181,7 @@ stop timeline::run(runner who, std::uint64_t limit, std::uint32_t budget) noexce
     operation& op = queue_.front();
     const bool failed = device_failure() != abi::CUDA_SUCCESS;
     if (op.kind != operation_kind::work) [[unlikely]] {
+      if (done >= limit) break;
       settle(done);
       if (op.kind == operation_kind::wait_point) {
         const point until = op.as<point>();

@@ -72,9 +72,9 @@ class alignas(64) timeline {
   // Becomes the owner, if there is something to run and nobody else does.
   [[nodiscard]] bool try_own() noexcept;
 
-  // Runs operations, as the owner, until `limit` of them are complete or one of the other reasons to stop; at most
-  // `budget` of them, so that others get their turn. The ownership ends with the call.
-  stop run(runner who, std::uint64_t limit, std::uint32_t budget) noexcept;
+  // Runs operations, as the owner, until `limit` of them are complete or one of the other reasons to stop; then at most
+  // `beyond` short ones more, if they are there. The ownership ends with the call.
+  stop run(runner who, std::uint64_t limit, std::uint32_t beyond = 0) noexcept;
 
   // What it is parked on; a null line where it is not, or where it waits for a value in memory.
   [[nodiscard]] point blocked_on() const noexcept;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <limits>
 
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/scheduler.hpp"
@@ -15,7 +14,8 @@ namespace {
 
 std::atomic<abi::CUresult> failure{abi::CUDA_SUCCESS};
 
-constexpr std::uint32_t no_budget = std::numeric_limits<std::uint32_t>::max();
+// Who waits for one operation of a stream most often waits for its next ones soon: so many short ones are run with it.
+constexpr std::uint32_t ahead = 64;
 
 // Runs what stands between now and the point, following what blocks it from timeline to timeline and back again.
 // False if there was nothing that this thread could run.
@@ -33,7 +33,7 @@ bool help(point until) noexcept {
       --depth;
     } else if (here.line->try_own()) {
       next.keep_only(depth == 0 ? nullptr : path[depth - 1].line);
-      here.line->run(runner::helper, here.count, no_budget);
+      here.line->run(runner::helper, here.count, depth == 0 ? 0 : ahead);
       kept = next.take();
       ran = true;
     } else {
