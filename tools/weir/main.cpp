@@ -1,0 +1,52 @@
+// main.cpp - the program `weir`: finds the command, and tells failures in one line.
+#include "failure.hpp"
+#include "info.hpp"
+#include "stage/stage.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <weir/version.hpp>
+
+namespace {
+
+constexpr int failed = 1;
+constexpr int misused = 2;
+
+int tell(const char* text, int status) {
+  std::string line{text};
+  for (char& c : line) {
+    if (c == '\n') c = ' ';
+  }
+  fmt::print(stderr, "weir: {}\n", line);
+  return status;
+}
+
+// What was printed may still be lost: to a full disk, or to a reader that has gone.
+int flush_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  return tell("cannot write to standard output", failed);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program{"CUDA streams, on a GPU or without one", "weir"};
+  program.set_version_flag("--version", "weir " WEIR_VERSION_STRING);
+  program.require_subcommand(1);
+  try {
+    weir::tool::add_stage(program);
+    weir::tool::add_info(program);
+    program.parse(argc, argv);
+    return flush_output();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return tell(error.what(), misused);
+    program.exit(error);  // --help and --version print what was asked for
+    return flush_output();
+  } catch (const std::exception& error) {
+    return tell(error.what(), failed);
+  }
+}

@@ -1,0 +1,158 @@
+// stage/stage.cpp - the options of `weir stage`, and the order of what it does.
+#include "stage/stage.hpp"
+
+#include "failure.hpp"
+#include "stage/device_part.hpp"
+#include "stage/input_file.hpp"
+#include "stage/output_file.hpp"
+#include "stage/plan.hpp"
+#include "stage/progress.hpp"
+#include "stage/report.hpp"
+#include "stage/whole_job.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <weir/driver.hpp>
+
+namespace weir::tool {
+namespace {
+
+struct options {
+  std::string file;
+  std::string output;
+  std::uint64_t chunk_bytes = plan{}.chunk_bytes;
+  int streams = plan{}.streams;
+  int in_flight = plan{}.in_flight;
+  int device = 0;
+  int passes = 2;
+  bool json = false;
+};
+
+weir::device device_numbered(int ordinal) {
+  const int count = weir::device::count();
+  if (ordinal >= count) {
+    throw failure{fmt::format("there is no device {}: the {} driver has {}, numbered from 0", ordinal,
+                              to_string(current_driver().kind), count)};
+  }
+  return weir::device{ordinal};
+}
+
+// The passes take turns, so that what changes on the machine meanwhile changes both; the best of each counts.
+class best {
+ public:
+  void add(double seconds) { seconds_ = std::min(seconds_, seconds); }
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  double seconds_ = std::numeric_limits<double>::infinity();
+};
+
+void measure_device_part(const input_file& file, const plan& several, int passes, stage_report& report) {
+  device_part part{file, several.device};
+  best one_stream;
+  best more;
+  for (int pass = 0; pass < passes; ++pass) {
+    one_stream.add(part.run(several.with_streams(1)));
+    more.add(part.run(several));
+    if (!part.verified()) throw failure{"the device part brought back something else than it was given"};
+  }
+  report.device_part = {part.bytes(), one_stream.seconds(), more.seconds()};
+}
+
+void measure_whole_job(const input_file& file, const plan& several, const options& options, stage_report& report) {
+  progress bar{file.size() * static_cast<unsigned>(options.passes) * 2};
+  std::optional<output_file> output;
+  if (!options.output.empty()) output.emplace(options.output, file.size());
+  const chunk_sink watch = [&](std::span<const std::byte> returned) { bar.advance(returned.size()); };
+  const chunk_sink watch_and_write = [&](std::span<const std::byte> returned) {
+    output->write(returned);
+    bar.advance(returned.size());
+  };
+
+  best one_stream;
+  best more;
+  const auto run = [&](const plan& plan, const chunk_sink& sink, best& seconds) {
+    const whole_result result = run_whole_job(file, plan, sink);
+    if (!result.verified()) {
+      throw failure{fmt::format("what came back is not what was sent: its CRC-32 is {:08x}, and the file's {:08x}",
+                                result.returned_crc, result.file_crc)};
+    }
+    report.crc = result.file_crc;
+    seconds.add(result.seconds);
+  };
+  for (int pass = 0; pass < options.passes; ++pass) {
+    run(several.with_streams(1), watch, one_stream);
+    // Writing belongs to no measurement, so the pass that writes is one more.
+    run(several, watch, more);
+  }
+  report.whole = {file.size(), one_stream.seconds(), more.seconds()};
+  if (output) {
+    best unused;
+    run(several, watch_and_write, unused);
+    output->commit();
+  }
+}
+
+void stage(const options& options) {
+  const std::string path = options.file.empty() ? default_input() : options.file;
+  const input_file file{path};
+  const plan asked{static_cast<std::size_t>(options.chunk_bytes), options.streams, options.in_flight,
+                   device_numbered(options.device)};
+  const plan plan = asked.fitted_to(file.size());
+
+  stage_report report;
+  report.file = file.path();
+  report.bytes = file.size();
+  report.chunk_bytes = plan.chunk_bytes;
+  report.chunks = plan.chunks(file.size());
+  report.in_flight = plan.in_flight;
+  report.streams = plan.streams;
+  report.passes = options.passes;
+  report.driver = to_string(current_driver().kind);
+  report.device = options.device;
+  report.device_name = plan.device.name();
+  report.output = options.output;
+  measure_whole_job(file, plan, options, report);
+  measure_device_part(file, asked, options.passes, report);
+  const std::string text = options.json ? to_json(report) : to_text(report);
+  std::fputs(text.c_str(), stdout);
+}
+
+}  // namespace
+
+void add_stage(CLI::App& program) {
+  const auto given = std::make_shared<options>();
+  CLI::App* const command = program.add_subcommand(
+      "stage", "Send a file through a device in chunks, on one stream and on several, and verify what comes back");
+  command->add_option("FILE", given->file, "The file; without one, the compiler's own cc1plus");
+  command->add_option("--chunk", given->chunk_bytes, "Size of a chunk, with K, M or G for powers of 1024")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30))
+      ->capture_default_str();
+  command->add_option("--streams", given->streams, "Number of streams that one stream is compared with")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--in-flight", given->in_flight, "Number of chunks that are under way at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--device", given->device, "Number of the device")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--passes", given->passes, "How often each is measured; the best counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--output", given->output, "Write what came back to this file");
+  command->add_flag("--json", given->json, "Print the report as JSON");
+  command->callback([given] { stage(*given); });
+}
+
+}  // namespace weir::tool

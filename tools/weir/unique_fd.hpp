@@ -1,0 +1,37 @@
+// unique_fd.hpp - an open file, closed at the end of its owner's life.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace weir::tool {
+
+// Move-only. -1 is no file.
+class unique_fd {
+ public:
+  unique_fd() noexcept = default;
+  explicit unique_fd(int fd) noexcept : fd_{fd} {}
+  unique_fd(unique_fd&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+  unique_fd& operator=(unique_fd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~unique_fd() { reset(-1); }
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+
+  // Closes it and tells whether that worked: writing may fail as late as here.
+  [[nodiscard]] bool close() noexcept { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  void reset(int fd) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
+
+  int fd_ = -1;
+};
+
+}  // namespace weir::tool
