@@ -12,6 +12,8 @@
 namespace weir {
 namespace detail {
 
+struct first_failure;
+
 // Stream-ordered memory without a type.
 class WEIR_EXPORT stream_memory : public tracked_memory {
  public:
@@ -30,10 +32,12 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
  private:
   stream_memory() noexcept = default;
   void belong_to(stream_ref stream, call_site at);
+  [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
+  first_failure free_in(CUstream_st* stream) noexcept;
+  void let_go() noexcept;
 
   CUstream_st* stream_ = closed_handle<CUstream_st>();
-  stream_state* state_ = nullptr;       // keeps a stream of weir's alive for the free
-  unsigned long long home_thread_ = 0;  // of a per-thread default stream
+  stream_state* state_ = nullptr;  // keeps a stream of weir's alive for the free
 };
 
 }  // namespace detail

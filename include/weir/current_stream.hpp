@@ -59,6 +59,7 @@ class WEIR_EXPORT stream_scope {
   CUstream_st* entered_ = nullptr;
   detail::stream_state* entered_state_ = nullptr;
   int device_ = -1;  // none: a scope that does nothing
+  bool previous_chosen_ = false;
   bool wait_on_exit_ = false;
   bool pushed_context_ = false;
 };

@@ -6,6 +6,17 @@
 #include <cstddef>
 
 namespace weir {
+namespace detail {
+
+// Something left to weir's own thread, linked into its queue. It frees itself when it is done.
+enum class chore_result : unsigned char { done, busy, capture_open };
+
+struct chore {
+  chore* next = nullptr;
+  chore_result (*run)(chore& self) noexcept = nullptr;
+};
+
+}  // namespace detail
 
 // Any object of weir may be destroyed at any time, in any order and on any thread. Where the driver call that this
 // needs may not be made then, weir keeps the handle and makes the call later, on a thread of its own that sleeps

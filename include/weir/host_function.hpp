@@ -2,11 +2,11 @@
 #pragma once
 
 #include <weir/call_site.hpp>
+#include <weir/deferred.hpp>
 #include <weir/errc.hpp>
 #include <weir/export.hpp>
 #include <weir/stream.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -16,31 +16,44 @@ namespace weir {
 namespace detail {
 
 // A closure under way to a stream. Lives in a block of weir's pool, directly before the closure.
-struct host_call {
-  void (*invoke)(host_call& self, errc status);  // may throw
-  void (*destroy)(host_call& self) noexcept;     // the closure's destructor; null if that does nothing
-  void (*give_back)(host_call& self) noexcept;   // the block's return to where it came from
-  CUstream_st* stream;                           // whose next sync() gets what the closure throws
-  unsigned long long owner;                      // which stream that was, if the handle is used again
-  host_call* next;
+struct host_call : chore {
+  void (*invoke)(host_call& self, errc status) = nullptr;  // may throw
+  void (*destroy)(host_call& self) noexcept = nullptr;     // the closure's destructor; null if that does nothing
+  void (*give_back)(host_call& self) noexcept = nullptr;   // the block's return to where it came from
+  CUstream_st* stream = nullptr;                           // whose next sync() gets what the closure throws
+  unsigned long long owner = 0;                            // which stream that was, if the handle is used again
 };
 
-enum class host_call_kind : unsigned char { function, callback };
+template <class F>
+concept repeatable = requires(std::decay_t<F>& f) {
+  f();
+};
+
+template <class F>
+concept consumable = requires(std::decay_t<F>&& f) {
+  std::move(f)();
+};
+
+template <class F>
+concept takes_status = requires(std::decay_t<F>&& f, errc status) {
+  std::move(f)(status);
+};
 
 // A block for a closure of that size; small ones come from a pool and cost no allocation.
 [[nodiscard]] WEIR_EXPORT void* host_call_block(std::size_t bytes, std::size_t alignment,
                                                 void (**give_back)(host_call&) noexcept);
 
 // Queues it. If that fails, destroys the closure here and now, once, and throws.
-WEIR_EXPORT void enqueue_host_call(stream_ref stream, host_call& call, host_call_kind kind, call_site at);
+WEIR_EXPORT void enqueue_host_call(stream_ref stream, host_call& call, call_site at);
 
 template <class F, class Invoke>
-void launch_closure(stream_ref stream, F&& f, Invoke, host_call_kind kind, call_site at) {
+void launch_closure(stream_ref stream, F&& f, Invoke, call_site at) {
   using closure = std::decay_t<F>;
   struct block : host_call {
     closure f;
     explicit block(F&& source) : host_call{}, f(std::forward<F>(source)) {}
   };
+  static_assert(alignof(block) <= 4096, "aligned to a page at most");
   void (*give_back)(host_call&) noexcept = nullptr;
   void* const memory = host_call_block(sizeof(block), alignof(block), &give_back);
   block* call = nullptr;
@@ -55,7 +68,7 @@ void launch_closure(stream_ref stream, F&& f, Invoke, host_call_kind kind, call_
     call->destroy = [](host_call& self) noexcept { static_cast<block&>(self).f.~closure(); };
   }
   call->give_back = give_back;
-  enqueue_host_call(stream, *call, kind, at);
+  enqueue_host_call(stream, *call, at);
 }
 
 }  // namespace detail
@@ -74,13 +87,12 @@ void launch_closure(stream_ref stream, F&& f, Invoke, host_call_kind kind, call_
 // is lost.
 
 // Runs f() once. f is kept, called as an lvalue, and not called if the context is lost.
-template <class F>
-requires std::invocable < std::decay_t<F>
-& > void launch_host(stream_ref stream, F&& f, call_site at = call_site::current()) {
+template <detail::repeatable F>
+void launch_host(stream_ref stream, F&& f, call_site at = call_site::current()) {
   constexpr auto invoke = [](std::decay_t<F>& closure, errc status) {
     if (status == errc::success) static_cast<void>(closure());
   };
-  detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_kind::function, at);
+  detail::launch_closure(stream, std::forward<F>(f), invoke, at);
 }
 
 // The same for C: function(data) and nothing else. No allocation. Null is refused (invalid_value).
@@ -88,21 +100,19 @@ WEIR_EXPORT void launch_host(stream_ref stream, void (*function)(void* data), vo
                              call_site at = call_site::current());
 
 // Runs std::move(f)() once, for functions that can run only once: they give away what they hold.
-template <class F>
-requires std::invocable<std::decay_t<F>>
+template <detail::consumable F>
 void launch_host_once(stream_ref stream, F&& f, call_site at = call_site::current()) {
   constexpr auto invoke = [](std::decay_t<F>& closure, errc status) {
     if (status == errc::success) static_cast<void>(std::move(closure)());
   };
-  detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_kind::function, at);
+  detail::launch_closure(stream, std::forward<F>(f), invoke, at);
 }
 
 // Runs std::move(f)(status) exactly once, also when the work before it failed: status is success, or the error.
-template <class F>
-requires std::invocable<std::decay_t<F>, errc>
+template <detail::takes_status F>
 void add_callback(stream_ref stream, F&& f, call_site at = call_site::current()) {
   constexpr auto invoke = [](std::decay_t<F>& closure, errc status) { static_cast<void>(std::move(closure)(status)); };
-  detail::launch_closure(stream, std::forward<F>(f), invoke, detail::host_call_kind::callback, at);
+  detail::launch_closure(stream, std::forward<F>(f), invoke, at);
 }
 
 // Is the calling thread inside one of these functions?

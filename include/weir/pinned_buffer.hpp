@@ -20,6 +20,9 @@ class WEIR_EXPORT pinned_memory : public tracked_memory {
   pinned_memory& operator=(pinned_memory&& other) noexcept;
   ~pinned_memory();
   void close(call_site at);
+
+ private:
+  CUctx_st* context_ = nullptr;
 };
 
 }  // namespace detail

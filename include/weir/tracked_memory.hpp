@@ -21,7 +21,8 @@ class WEIR_EXPORT tracked_memory {
   [[nodiscard]] bool closed() const noexcept { return address_ == closed_handle<void>(); }
   [[nodiscard]] void* address() const noexcept { return closed() ? nullptr : address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return closed() ? 0 : bytes_; }
-  [[nodiscard]] CUctx_st* context() const noexcept { return context_; }
+  // Where device memory is; null for memory of the host.
+  [[nodiscard]] CUctx_st* device_context() const noexcept { return device_context_; }
 
   // Nothing has to be remembered of an operation on this stream. One comparison.
   [[nodiscard]] bool at_home_on(stream_ref s) const noexcept { return s.get() == home_; }
@@ -34,16 +35,24 @@ class WEIR_EXPORT tracked_memory {
 
  protected:
   tracked_memory() noexcept = default;
-  tracked_memory(tracked_memory&& other) noexcept;
+  tracked_memory(const tracked_memory&) = delete;
+  tracked_memory& operator=(const tracked_memory&) = delete;
   ~tracked_memory() = default;
+  // Becomes what `other` is, which is closed then. What this was is not looked after.
+  void take(tracked_memory& other) noexcept;
   void forget() noexcept;
 
   void* address_ = closed_handle<void>();
   std::size_t bytes_ = 0;
-  CUctx_st* context_ = nullptr;
-  // The stream on which uses go unremembered; none (a closed handle) where every use has to be looked at.
+  CUctx_st* device_context_ = nullptr;
+  // The stream on which uses go unremembered; none (a closed handle) where every use has to be looked at, as of a
+  // per-thread default stream, whose handle means another stream in every thread.
   CUstream_st* home_ = closed_handle<CUstream_st>();
-  mutable use_list* uses_ = nullptr;  // made at the first use elsewhere
+  unsigned long long home_thread_ = 0;  // where the per-thread default stream is that it belongs to
+  mutable use_list* uses_ = nullptr;    // made at the first use elsewhere
+
+ private:
+  [[nodiscard]] bool needs_note(stream_ref s) const noexcept;
 };
 
 }  // namespace weir::detail

@@ -1,0 +1,161 @@
+// api/buffer.cpp - device memory in the order of a stream.
+#include <weir/buffer.hpp>
+
+#include "api/check.hpp"
+#include "api/host_failures.hpp"
+#include "api/kept_event.hpp"
+#include "api/make_current.hpp"
+#include "api/reclaimer.hpp"
+#include "api/stream_state.hpp"
+#include "api/use_list.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace weir::detail {
+
+stream_memory::stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at) {
+  constexpr const char* call = "cuMemAllocAsync";
+  const CUstream handle = usable(stream, call, at);
+  if (count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes) {
+    fail(errc::out_of_memory, call, stream, at);
+  }
+  belong_to(stream, at);
+  CUdeviceptr address = 0;
+  if (count != 0) {
+    const CUresult answer = driver().cuMemAllocAsync(&address, count * element_bytes, handle);
+    if (answer != CUDA_SUCCESS) {
+      if (state_ != nullptr) state_->drop();
+      check(answer, call, stream, at);
+    }
+  }
+  address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  bytes_ = count * element_bytes;
+}
+
+stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t bytes, call_site at) {
+  constexpr const char* call = "weir::buffer::adopt";
+  usable(stream, call, at);
+  if (address == nullptr && bytes != 0) {
+    fail(errc::invalid_value, call, "null", "there is no memory to take over", at);
+  }
+  stream_memory adopted;
+  adopted.belong_to(stream, at);
+  adopted.address_ = address;
+  adopted.bytes_ = bytes;
+  return adopted;
+}
+
+// Throws before anything has changed.
+void stream_memory::belong_to(stream_ref stream, call_site at) {
+  const CUstream handle = stream.get();
+  const CUcontext context = context_of(handle, at);
+  if (context == nullptr) fail(errc::invalid_context, "cuMemAllocAsync", stream, at);
+  stream_state* const before = std::exchange(state_, is_default(handle) ? nullptr : hold_stream(handle));
+  stream_ = handle;
+  device_context_ = context;
+  const bool per_thread = handle == CU_STREAM_PER_THREAD;
+  home_ = per_thread ? closed_handle<CUstream_st>() : handle;
+  home_thread_ = per_thread ? thread_number() : 0;
+  if (before != nullptr) before->drop();
+}
+
+stream_memory::stream_memory(stream_memory&& other) noexcept
+    : stream_{std::exchange(other.stream_, closed_handle<CUstream_st>())},
+      state_{std::exchange(other.state_, nullptr)} {
+  take(other);
+}
+
+stream_memory& stream_memory::operator=(stream_memory&& other) noexcept {
+  if (this == &other) return *this;
+  const stream_memory old{std::move(*this)};
+  take(other);
+  stream_ = std::exchange(other.stream_, closed_handle<CUstream_st>());
+  state_ = std::exchange(other.state_, nullptr);
+  return *this;
+}
+
+stream_memory::~stream_memory() {
+  if (closed()) return;
+  if (!may_free()) {
+    defer([later = std::move(*this)]() mutable { const stream_memory now{std::move(later)}; });
+    return;
+  }
+  const subject on = subject::memory(address_);
+  const first_failure failure = free_in(reachable_stream());
+  if (failure.code != errc::success) report_unraised(failure.code, failure.call, on);
+}
+
+void stream_memory::close(call_site at) { close(reachable_stream(), at); }
+
+void stream_memory::close(stream_ref stream, call_site at) {
+  if (closed()) return;
+  const subject on = subject::memory(address_);
+  const first_failure failure = free_in(usable(stream, "cuMemFreeAsync", at));
+  if (failure.code != errc::success) fail(failure.code, failure.call, on, at);
+}
+
+void stream_memory::set_stream(stream_ref stream, call_site at) {
+  constexpr const char* call = "weir::buffer::set_stream";
+  usable(stream, call, at);
+  if (closed()) fail_closed(call, subject::memory(address_), at);
+  {
+    const make_current current{device_context_, at};
+    stream.wait(reachable_stream(), at);
+  }
+  belong_to(stream, at);
+}
+
+void* stream_memory::release(call_site at) {
+  if (closed()) fail_closed("weir::buffer::release", subject::memory(address_), at);
+  void* const address = address_;
+  let_go();
+  return address;
+}
+
+// Its own stream, or one that is as good: no other thread can name the per-thread default stream of this one, but the
+// legacy stream waits for all of them.
+CUstream stream_memory::reachable_stream() const noexcept {
+  const bool elsewhere = stream_ == CU_STREAM_PER_THREAD && home_thread_ != thread_number();
+  return elsewhere ? CU_STREAM_LEGACY : stream_;
+}
+
+// Frees in the order of that stream, which waits for all others that used it. What fails does not keep the rest from
+// being done; only where a wait cannot be had the free goes to the own stream, which is right without one.
+first_failure stream_memory::free_in(CUstream stream) noexcept {
+  first_failure failure;
+  if (address_ != nullptr) {
+    const CUstream own = reachable_stream();
+    // The default streams are those of the current context; others know their own.
+    bool pushed = false;
+    try {
+      pushed = (is_default(own) || is_default(stream)) && push_current(device_context_, call_site{});
+    } catch (...) {
+      failure.note_exception("cuCtxPushCurrent");
+    }
+    if (stream_ref{stream} != stream_ref{own}) {
+      const CUevent mark = record_kept_event(own, failure);
+      const CUresult answer =
+          mark != nullptr ? driver().cuStreamWaitEvent(stream, mark, CU_EVENT_WAIT_DEFAULT) : CUDA_ERROR_INVALID_HANDLE;
+      failure.note(answer, "cuStreamWaitEvent");
+      if (answer != CUDA_SUCCESS) stream = own;
+    }
+    if (uses_ != nullptr) uses_->make_wait(stream, failure);
+    failure.note(driver().cuMemFreeAsync(device_address(address_), stream), "cuMemFreeAsync");
+    if (pushed) pop_current();
+  }
+  let_go();
+  return failure;
+}
+
+// Closes without a free.
+void stream_memory::let_go() noexcept {
+  delete uses_;
+  stream_ = closed_handle<CUstream_st>();
+  if (stream_state* const state = std::exchange(state_, nullptr)) state->drop();
+  forget();
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,57 @@
+// api/check.cpp - building and throwing errors, off the path of calls that succeed.
+#include "api/check.hpp"
+
+#include "api/advice.hpp"
+#include "api/unraised.hpp"
+
+#include <weir/context.hpp>
+#include <weir/error.hpp>
+#include <weir/to_string.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+// The handles are only ever printed; const_cast gives back the type that the driver has for them.
+template <class Handle>
+Handle* handle_of(const subject& on) noexcept {
+  return static_cast<Handle*>(const_cast<void*>(on.handle));
+}
+
+}  // namespace
+
+std::string to_text(subject on) {
+  switch (on.what) {
+    case subject::kind::none: return {};
+    case subject::kind::stream: return to_string(stream_ref{handle_of<CUstream_st>(on)});
+    case subject::kind::event: return to_string(event_ref{handle_of<CUevent_st>(on)});
+    case subject::kind::device: return to_string(device{on.ordinal});
+    case subject::kind::context: return to_string(context_ref{handle_of<CUctx_st>(on)});
+    case subject::kind::memory: return fmt::format("memory at {}", on.handle);
+  }
+  return {};
+}
+
+void fail(errc code, const char* call, subject on, call_site at) {
+  throw error{code, call, to_text(on), advice_on(code, call), at};
+}
+
+void fail(errc code, const char* call, std::string object, std::string advice, call_site at) {
+  throw error{code, call, std::move(object), std::move(advice), at};
+}
+
+void fail_closed(const char* call, subject on, call_site at) { fail(errc::closed, call, on, at); }
+
+void report_unraised(errc code, const char* call, subject on) noexcept {
+  if (code == errc::deinitialized) return;
+  try {
+    throw error{code, call, to_text(on), advice_on(code, call), call_site{}};
+  } catch (...) {
+    raise_to_hook(std::current_exception());
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,49 @@
+// api/copy.cpp - copies in stream order.
+#include <weir/copy.hpp>
+
+#include "api/check.hpp"
+#include "api/operand.hpp"
+
+#include <fmt/format.h>
+
+namespace weir::detail {
+namespace {
+
+[[noreturn, gnu::cold]] void fail_too_long(const region& from, const region& to, call_site at) {
+  fail(errc::invalid_value, "weir::copy", fmt::format("memory at {}", to.address),
+       fmt::format("{} bytes do not fit into {}; take a part of the source (std::span::first)", from.bytes, to.bytes),
+       at);
+}
+
+// Between contexts, where both are known to be.
+[[nodiscard]] bool is_between_contexts(const region& from, const region& to) noexcept {
+  return from.owner != nullptr && to.owner != nullptr && from.owner->device_context() != nullptr &&
+         to.owner->device_context() != nullptr && from.owner->device_context() != to.owner->device_context();
+}
+
+}  // namespace
+
+void copy_region(stream_ref stream, const region& from, const region& to, call_site at) {
+  constexpr const char* call = "cuMemcpyAsync";
+  const CUstream handle = usable(stream, call, at);
+  const operand source{from, stream, call, at};
+  const operand target{to, stream, call, at};
+  if (from.bytes > to.bytes) [[unlikely]] {
+    fail_too_long(from, to, at);
+  }
+  if (from.bytes == 0) return;
+
+  const CUdeviceptr dst = device_address(to.address);
+  const CUdeviceptr src = device_address(from.address);
+  if (is_between_contexts(from, to)) [[unlikely]] {
+    check(driver().cuMemcpyPeerAsync(dst, to.owner->device_context(), src, from.owner->device_context(), from.bytes,
+                                     handle),
+          "cuMemcpyPeerAsync", stream, at);
+  } else {
+    check(driver().cuMemcpyAsync(dst, src, from.bytes, handle), call, stream, at);
+  }
+  source.queued(at);
+  target.queued(at);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,116 @@
+// api/error.cpp - the error type and its category.
+#include <weir/error.hpp>
+#include <weir/to_string.hpp>
+
+#include "driver/results.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "weir"; }
+
+  [[nodiscard]] std::string message(int number) const override {
+    switch (static_cast<errc>(number)) {
+      case errc::closed: return "closed: the object was closed, released or moved from";
+      case errc::not_recorded: return "not_recorded: the event was never recorded";
+      case errc::timing_disabled: return "timing_disabled: the event was made without timing";
+      default: break;
+    }
+    const detail::result_words words = detail::words_of(number);
+    return fmt::format("{}: {}", words.name, words.text);
+  }
+
+  [[nodiscard]] std::error_condition default_error_condition(int number) const noexcept override {
+    switch (static_cast<errc>(number)) {
+      case errc::success: return {};
+      case errc::invalid_value: return std::errc::invalid_argument;
+      case errc::out_of_memory: return std::errc::not_enough_memory;
+      case errc::no_device:
+      case errc::invalid_device: return std::errc::no_such_device;
+      case errc::not_permitted: return std::errc::operation_not_permitted;
+      case errc::not_supported: return std::errc::not_supported;
+      case errc::timeout: return std::errc::timed_out;
+      default: return {number, *this};
+    }
+  }
+};
+
+}  // namespace
+
+const std::error_category& driver_category() noexcept {
+  // Never destroyed: errors are made and read while statics go.
+  static const category& the_category = *new category;
+  return the_category;
+}
+
+namespace detail {
+
+struct error_details {
+  std::atomic<int> holders{1};
+  const char* call;
+  std::string object;
+  std::string advice;
+  call_site where;
+  std::string text;
+  std::vector<error> attached;
+
+  // "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (main.cpp:12). Advice. Then 2 more: ..."
+  void compose(int code) {
+    text = call;
+    if (!object.empty()) text += fmt::format(" on {}", object);
+    text += fmt::format(": {} ({})", driver_category().message(code), code);
+    if (where.line() != 0) text += fmt::format(" at {}:{}", where.file_name(), where.line());
+    if (!advice.empty()) text += fmt::format("; {}", advice);
+    for (const error& later : attached) text += fmt::format(" [then {}]", later.what());
+  }
+};
+
+}  // namespace detail
+
+error::error(errc code, const char* call, std::string object, std::string advice, call_site at)
+    : std::system_error{make_error_code(code)},
+      details_{new detail::error_details{.call = call,
+                                         .object = std::move(object),
+                                         .advice = std::move(advice),
+                                         .where = at,
+                                         .text = {},
+                                         .attached = {}}} {
+  details_->compose(this->code().value());
+}
+
+error::error(const error& other) noexcept : std::system_error{other}, details_{other.details_} {
+  details_->holders.fetch_add(1, std::memory_order_relaxed);
+}
+
+error& error::operator=(const error& other) noexcept {
+  error copy{other};
+  std::system_error::operator=(other);
+  std::swap(details_, copy.details_);
+  return *this;
+}
+
+error::~error() {
+  if (details_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete details_;
+}
+
+const char* error::call() const noexcept { return details_->call; }
+const std::string& error::object() const noexcept { return details_->object; }
+const std::string& error::advice() const noexcept { return details_->advice; }
+call_site error::where() const noexcept { return details_->where; }
+const char* error::what() const noexcept { return details_->text.c_str(); }
+std::span<const error> error::attached() const noexcept { return details_->attached; }
+
+void error::attach(const error& later) {
+  details_->attached.push_back(later);
+  details_->compose(code().value());
+}
+
+}  // namespace weir

@@ -1,0 +1,40 @@
+// api/guard.hpp - what forbids driver calls just now: a host function on this thread, a capture anywhere.
+#pragma once
+
+#include <weir/call_site.hpp>
+
+#include <atomic>
+
+namespace weir::detail {
+
+// Set while this thread runs a host function of weir's. The model makes reading it one instruction, as a part of every
+// operation has to be.
+extern thread_local constinit bool inside_host_function [[gnu::tls_model("initial-exec")]];
+
+// How many captures begun through weir are open. While there are any, what could break one is put off.
+inline constinit std::atomic<int> open_captures{0};
+
+// Counts one of them. Whoever begins captures for weir holds one of these until the capture has ended.
+class capture_mark {
+ public:
+  capture_mark() noexcept { open_captures.fetch_add(1, std::memory_order_relaxed); }
+  capture_mark(const capture_mark&) = delete;
+  capture_mark& operator=(const capture_mark&) = delete;
+  ~capture_mark() { open_captures.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+// Marks this thread as running a host function.
+class host_function_mark {
+ public:
+  host_function_mark() noexcept { inside_host_function = true; }
+  host_function_mark(const host_function_mark&) = delete;
+  host_function_mark& operator=(const host_function_mark&) = delete;
+  ~host_function_mark() { inside_host_function = false; }
+};
+
+// May something be freed now? If not it becomes a chore.
+[[nodiscard]] inline bool may_free() noexcept {
+  return !inside_host_function && open_captures.load(std::memory_order_relaxed) == 0;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,58 @@
+// api/kept_event.hpp - the event that a thread keeps for orders between streams.
+#pragma once
+
+#include "api/first_failure.hpp"
+#include "api/stream_state.hpp"
+#include "driver/abi.hpp"
+
+#include <weir/call_site.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir::detail {
+
+// A wait binds to the record that the event holds when the wait is queued, so one event serves a thread for any number of
+// waits, one after the other; as no other thread has it, no lock is needed. It is untimed and of the context of the
+// stream that it is recorded in. When a thread ends its events go to a pool for the next thread.
+
+// The last few streams of this thread with the event of their context: a table as plain as can be, so that a look costs a
+// few instructions.
+struct kept_events {
+  struct entry {
+    abi::CUstream stream;
+    abi::CUevent event;
+  };
+  static constexpr std::size_t size = 16;
+  entry entries[size];
+  std::uint32_t seen_destroyed;  // streams_destroyed when the entries were last known to be good
+};
+
+extern thread_local constinit kept_events kept [[gnu::tls_model("initial-exec")]];
+
+// The entry for a stream; its fields are the stream's only if `stream` matches.
+[[nodiscard]] inline kept_events::entry& kept_entry(abi::CUstream stream) noexcept {
+  const auto bits = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(stream));
+  return kept.entries[(bits * 0x9e37'79b9'7f4a'7c15u) >> 60];
+}
+
+// Finds or makes the event, and remembers it where it will stay right.
+[[nodiscard]] abi::CUevent find_kept_event(abi::CUstream stream, call_site at);
+
+// The event of this thread for that stream.
+[[nodiscard]] inline abi::CUevent kept_event(abi::CUstream stream, call_site at) {
+  const kept_events::entry& e = kept_entry(stream);
+  if (e.stream == stream && kept.seen_destroyed == streams_destroyed.load(std::memory_order_relaxed) &&
+      e.event != nullptr) [[likely]] {
+    return e.event;
+  }
+  return find_kept_event(stream, at);
+}
+
+// Records this thread's event in the stream and gives it. cuEventRecord.
+[[nodiscard]] abi::CUevent record_kept_event(abi::CUstream stream, call_site at);
+
+// The same for what cannot throw; null if it failed, which is noted.
+[[nodiscard]] abi::CUevent record_kept_event(abi::CUstream stream, first_failure& failure) noexcept;
+
+}  // namespace weir::detail

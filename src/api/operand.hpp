@@ -1,0 +1,34 @@
+// api/operand.hpp - the memory of an operation while it is queued.
+#pragma once
+
+#include "api/check.hpp"
+
+#include <weir/copy.hpp>
+
+namespace weir::detail {
+
+// Made before the operation is queued: refuses closed memory, and notes the stream in memory of weir's that is used
+// away from its own. Nothing but a comparison for memory at home, or of others.
+class operand {
+ public:
+  operand(const region& where, stream_ref stream, const char* call, call_site at) : stream_{stream} {
+    if (where.owner == nullptr || where.owner->at_home_on(stream)) return;
+    if (where.owner->closed()) [[unlikely]] {
+      fail_closed(call, subject::memory(where.address), at);
+    }
+    if (where.bytes == 0) return;
+    noted_ = where.owner;
+    noted_->note_use(stream, at);
+  }
+
+  // After it was queued.
+  void queued(call_site at) const {
+    if (noted_ != nullptr) noted_->mark_use(stream_, at);
+  }
+
+ private:
+  stream_ref stream_;
+  const tracked_memory* noted_ = nullptr;
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,87 @@
+// api/primary_context.cpp - what weir knows of each device.
+#include "api/primary_context.hpp"
+
+#include "api/check.hpp"
+#include "api/make_current.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace weir::detail {
+namespace {
+
+constexpr std::size_t most_devices = 256;
+
+// No constructor runs and no destructor: the records are there before and after everything static.
+constinit std::array<device_record, most_devices> records;
+
+// A pair of small numbers and a mark that they are known, in a word that one store sets.
+constexpr std::uint64_t known = std::uint64_t{1} << 63;
+
+constexpr std::uint64_t pack(priority_range range) noexcept {
+  return known | static_cast<std::uint64_t>(range.least & 0x7fff) << 16 |
+         static_cast<std::uint64_t>(range.greatest & 0x7fff);
+}
+
+constexpr int unpack(std::uint64_t bits) noexcept {
+  const int value = static_cast<int>(bits & 0x7fff);
+  return value >= 0x4000 ? value - 0x8000 : value;
+}
+
+}  // namespace
+
+device_record& record_of(weir::device gpu, const char* call, call_site at) {
+  if (gpu.ordinal() < 0 || static_cast<std::size_t>(gpu.ordinal()) >= most_devices) {
+    fail(errc::invalid_device, call, gpu, at);
+  }
+  return records[static_cast<std::size_t>(gpu.ordinal())];
+}
+
+CUdevice driver_device(weir::device gpu, call_site at) {
+  permit("cuDeviceGet", gpu, at);
+  CUdevice handle = 0;
+  check(driver().cuDeviceGet(&handle, gpu.ordinal()), "cuDeviceGet", gpu, at);
+  return handle;
+}
+
+CUcontext primary_context(weir::device gpu, call_site at) {
+  device_record& record = record_of(gpu, "cuDevicePrimaryCtxRetain", at);
+  if (const CUcontext kept = record.primary.load(std::memory_order_acquire)) return kept;
+
+  // Two threads may retain it at once; one reference is kept, the other given back. No lock is held meanwhile.
+  const CUdevice handle = driver_device(gpu, at);
+  CUcontext context = nullptr;
+  check(driver().cuDevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain", gpu, at);
+  CUcontext none = nullptr;
+  if (!record.primary.compare_exchange_strong(none, context, std::memory_order_acq_rel)) {
+    check_unraised(driver().cuDevicePrimaryCtxRelease_v2(handle), "cuDevicePrimaryCtxRelease", gpu);
+  }
+  return context;
+}
+
+context_place place_of(CUcontext context, call_site at) {
+  // Most machines have no more devices than are looked at here, and a look costs less than a driver call.
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (records[i].primary.load(std::memory_order_relaxed) == context) return {static_cast<int>(i), true};
+  }
+  const make_current current{context, at};
+  CUdevice handle = 0;
+  check(driver().cuCtxGetDevice(&handle), "cuCtxGetDevice", subject{context}, at);
+  // A device's handle is its ordinal in every driver there is.
+  return {handle, primary_context(weir::device{handle}, at) == context};
+}
+
+priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) {
+  device_record& record = record_of(gpu, "cuCtxGetStreamPriorityRange", at);
+  std::uint64_t packed = record.priorities.load(std::memory_order_relaxed);
+  if (packed == 0) {
+    const make_current current{context, at};
+    priority_range range;
+    check(driver().cuCtxGetStreamPriorityRange(&range.least, &range.greatest), "cuCtxGetStreamPriorityRange", gpu, at);
+    packed = pack(range);
+    record.priorities.store(packed, std::memory_order_relaxed);
+  }
+  return {unpack(packed >> 16), unpack(packed)};
+}
+
+}  // namespace weir::detail

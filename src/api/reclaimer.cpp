@@ -1,0 +1,176 @@
+// api/reclaimer.cpp - weir's own thread.
+#include "api/reclaimer.hpp"
+
+#include "api/guard.hpp"
+
+#include <weir/deferred.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace weir {
+namespace detail {
+namespace {
+
+using std::chrono::microseconds;
+
+// How often chores that cannot be done yet are asked again: at first soon, then less and less often.
+constexpr microseconds shortest_pause{50};
+constexpr microseconds longest_pause{5000};
+
+// A chain of chores in order.
+struct chore_list {
+  chore* first = nullptr;
+  chore* last = nullptr;
+
+  void append(chore& what) noexcept {
+    what.next = nullptr;
+    (last != nullptr ? last->next : first) = &what;
+    last = &what;
+  }
+};
+
+class reclaimer {
+ public:
+  // Never destroyed: chores come while statics are destroyed, and the thread may look at it until the process is gone.
+  static reclaimer& instance() noexcept {
+    static reclaimer& the_one = *new reclaimer;
+    return the_one;
+  }
+
+  void leave(chore& what) noexcept {
+    unfinished_.fetch_add(1, std::memory_order_relaxed);
+    chore* head = queue_.load(std::memory_order_relaxed);
+    do {
+      what.next = head;
+    } while (!queue_.compare_exchange_weak(head, &what, std::memory_order_release, std::memory_order_relaxed));
+    // Only the first of a burst pays for waking the thread.
+    if (head == nullptr) wake();
+  }
+
+  [[nodiscard]] std::size_t unfinished() const noexcept { return unfinished_.load(std::memory_order_acquire); }
+
+  // Waits until all is done but what waits for a capture, and, if `busy_too` is false, for devices.
+  void drain(bool busy_too) noexcept {
+    if (std::this_thread::get_id() == thread_.load(std::memory_order_relaxed)) return;
+    std::unique_lock lock{mutex_};
+    if (unfinished() == 0 || !start_thread()) return;
+    ++drains_;
+    work_.notify_one();
+    idle_.wait(lock, [&] {
+      const std::size_t excused = waiting_for_captures_ + (busy_too ? 0 : busy_);
+      return queue_.load(std::memory_order_relaxed) == nullptr && unfinished() <= excused;
+    });
+  }
+
+ private:
+  void wake() noexcept {
+    const std::lock_guard lock{mutex_};
+    if (start_thread()) work_.notify_one();
+  }
+
+  // With the lock held.
+  bool start_thread() noexcept {
+    if (started_) return true;
+    try {
+      std::thread thread{[this] { run(); }};
+      thread_.store(thread.get_id(), std::memory_order_relaxed);
+      thread.detach();
+      started_ = true;
+      std::atexit([] { instance().drain(false); });
+    } catch (const std::system_error&) {
+      // The chores stay in the queue, and the next one tries again.
+    }
+    return started_;
+  }
+
+  void run() {
+    chore_list later;
+    microseconds pause = shortest_pause;
+    for (;;) {
+      const chore_list earlier = std::exchange(later, {});
+      std::size_t busy = 0;
+      std::size_t captured = 0;
+      const auto run_all = [&](chore* list) {
+        while (list != nullptr) {
+          chore* const what = list;
+          list = what->next;  // running it frees it
+          switch (what->run(*what)) {
+            case chore_result::done: unfinished_.fetch_sub(1, std::memory_order_release); continue;
+            case chore_result::busy: ++busy; break;
+            case chore_result::capture_open: ++captured; break;
+          }
+          later.append(*what);
+        }
+      };
+      run_all(earlier.first);
+      run_all(take_all());
+      sleep(busy, captured, pause);
+    }
+  }
+
+  // The queue's chores, the oldest first.
+  chore* take_all() noexcept {
+    chore* turned = nullptr;
+    for (chore* taken = queue_.exchange(nullptr, std::memory_order_acquire); taken != nullptr;) {
+      chore* const next = taken->next;
+      taken->next = turned;
+      turned = taken;
+      taken = next;
+    }
+    return turned;
+  }
+
+  // Until there is something new, or, while something waits, for a pause.
+  void sleep(std::size_t busy, std::size_t captured, microseconds& pause) {
+    std::unique_lock lock{mutex_};
+    busy_ = busy;
+    waiting_for_captures_ = captured;
+    idle_.notify_all();
+    const std::uint64_t seen = drains_;
+    const auto called = [&] { return queue_.load(std::memory_order_relaxed) != nullptr || drains_ != seen; };
+    if (busy + captured == 0) {
+      work_.wait(lock, called);
+    } else if (work_.wait_for(lock, pause, called)) {
+      pause = shortest_pause;
+    } else {
+      pause = std::min(2 * pause, longest_pause);
+    }
+    // Nobody is excused while chores run: drain() decides at the end of a round only.
+    busy_ = 0;
+    waiting_for_captures_ = 0;
+  }
+
+  std::atomic<chore*> queue_{nullptr};  // a stack: the newest first
+  std::atomic<std::size_t> unfinished_{0};
+  std::atomic<std::thread::id> thread_{};
+
+  std::mutex mutex_;  // held for the following only, never while a chore runs
+  std::condition_variable work_;
+  std::condition_variable idle_;
+  bool started_ = false;
+  std::uint64_t drains_ = 0;  // counts calls of drain(), each of which wakes the thread
+  std::size_t busy_ = 0;
+  std::size_t waiting_for_captures_ = 0;
+};
+
+}  // namespace
+
+void leave_chore(chore& what) noexcept { reclaimer::instance().leave(what); }
+
+}  // namespace detail
+
+std::size_t deferred_count() noexcept { return detail::reclaimer::instance().unfinished(); }
+
+void drain_deferred() noexcept {
+  if (!detail::inside_host_function) detail::reclaimer::instance().drain(true);
+}
+
+}  // namespace weir

@@ -1,0 +1,61 @@
+// api/reclaimer.hpp - weir's own thread, for destruction that may not happen where it was asked for.
+#pragma once
+
+#include "api/check.hpp"
+#include "api/guard.hpp"
+
+#include <weir/deferred.hpp>
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace weir::detail {
+
+// Leaves the chore to the thread, which is started at the first one and sleeps when there is none. Never blocks and never
+// fails: a chore whose thread cannot be started waits for the next one's. Chores are begun in order; one that answers
+// busy or capture_open is asked again later. A chore may leave further ones.
+void leave_chore(chore& what) noexcept;
+
+// A chore made of a function object.
+template <class F>
+struct chore_of final : chore {
+  explicit chore_of(F&& f) : chore{nullptr, &call}, work(std::move(f)) {}
+  static chore_result call(chore& self) noexcept {
+    chore_of& me = static_cast<chore_of&>(self);
+    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+      if (open_captures.load(std::memory_order_relaxed) != 0) return chore_result::capture_open;
+      me.work();
+    } else {
+      const chore_result result = me.work();
+      if (result != chore_result::done) return result;
+    }
+    delete &me;
+    return chore_result::done;
+  }
+  F work;
+};
+
+// Leaves work() to the thread; it answers a chore_result, or nothing if it is done after one run outside of captures.
+template <class F>
+void defer(F work) noexcept {
+  static_assert(std::is_nothrow_move_constructible_v<F>);
+  chore* const node = new (std::nothrow) chore_of<F>(std::move(work));
+  if (node == nullptr) {
+    report_unraised(errc::out_of_memory, "weir::defer", {});
+    return;
+  }
+  leave_chore(*node);
+}
+
+// Runs work() now if frees are allowed now, else later.
+template <class F>
+void run_or_defer(F work) noexcept {
+  if (may_free()) {
+    work();
+  } else {
+    defer(std::move(work));
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,136 @@
+// api/stream.cpp - streams: what they do, and what they are.
+#include <weir/context.hpp>
+#include <weir/stream.hpp>
+
+#include "api/check.hpp"
+#include "api/host_failures.hpp"
+#include "api/kept_event.hpp"
+#include "api/patience.hpp"
+#include "api/primary_context.hpp"
+#include "api/stream_state.hpp"
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+using detail::usable;
+
+stream_ref stream_ref::legacy() noexcept { return stream_ref{abi::CU_STREAM_LEGACY}; }
+stream_ref stream_ref::per_thread() noexcept { return stream_ref{abi::CU_STREAM_PER_THREAD}; }
+
+event stream_ref::record(call_site at) const {
+  event mark{context_ref{detail::context_of(usable(*this, "cuEventRecord", at), at)}, {}, at};
+  record(mark, at);
+  return mark;
+}
+
+timed_event stream_ref::record_timed(call_site at) const {
+  timed_event mark{context_ref{detail::context_of(usable(*this, "cuEventRecord", at), at)}, {}, at};
+  record(mark, at);
+  return mark;
+}
+
+void stream_ref::record(event_ref mark, call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuEventRecord", at);
+  check(driver().cuEventRecord(usable(mark, "cuEventRecord", at), stream), "cuEventRecord", *this, at);
+}
+
+void stream_ref::wait(event_ref mark, call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
+  check(driver().cuStreamWaitEvent(stream, usable(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT),
+        "cuStreamWaitEvent", *this, at);
+}
+
+void stream_ref::wait(stream_ref other, call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
+  CUstream_st* const awaited = usable(other, "cuEventRecord", at);
+  if (*this == other) return;
+  check(driver().cuStreamWaitEvent(stream, detail::record_kept_event(awaited, at), abi::CU_EVENT_WAIT_DEFAULT),
+        "cuStreamWaitEvent", *this, at);
+}
+
+bool stream_ref::done(call_site at) const {
+  const abi::CUresult answer = driver().cuStreamQuery(usable(*this, "cuStreamQuery", at));
+  if (answer == abi::CUDA_ERROR_NOT_READY) return false;
+  check(answer, "cuStreamQuery", *this, at);
+  return true;
+}
+
+errc stream_ref::try_done() const noexcept {
+  if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
+  const detail::driver_table* const driver = detail::driver_if_any();
+  return driver != nullptr ? static_cast<errc>(driver->cuStreamQuery(handle_)) : errc::not_initialized;
+}
+
+void stream_ref::sync(call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamSynchronize", at);
+  check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize", *this, at);
+  detail::throw_host_failure_if_any(stream);
+}
+
+bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
+  // An event, not the stream itself: another thread may go on giving the stream work.
+  CUstream_st* const stream = usable(*this, "cuEventRecord", at);
+  const event_ref mark{detail::record_kept_event(stream, at)};
+  const errc answer = detail::ask_patiently(timeout, [mark] { return mark.try_done(); });
+  if (answer == errc::not_ready) return false;
+  if (answer != errc::success) detail::fail(answer, "cuEventQuery", *this, at);
+  detail::throw_host_failure_if_any(stream);
+  return true;
+}
+
+namespace {
+
+// Refuses a question that would break a capture of the stream, before the driver hears it.
+void refuse_in_capture(CUstream_st* stream, const char* call, call_site at) {
+  abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
+  if (status != abi::CU_STREAM_CAPTURE_STATUS_NONE) {
+    detail::fail(errc::stream_capture_unsupported, call, stream_ref{stream}, at);
+  }
+}
+
+}  // namespace
+
+unsigned long long stream_ref::id(call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamGetId", at);
+  if (const auto known = detail::facts_of(stream)) return known->id;
+  refuse_in_capture(stream, "cuStreamGetId", at);
+  unsigned long long id = 0;
+  check(driver().cuStreamGetId(stream, &id), "cuStreamGetId", *this, at);
+  return id;
+}
+
+context_ref stream_ref::context(call_site at) const {
+  return context_ref{detail::context_of(usable(*this, "cuStreamGetCtx", at), at)};
+}
+
+weir::device stream_ref::device(call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamGetCtx", at);
+  if (const auto known = detail::facts_of(stream)) return weir::device{known->device};
+  return context(at).device(at);
+}
+
+int stream_ref::priority(call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamGetPriority", at);
+  if (const auto known = detail::facts_of(stream)) return known->priority;
+  int priority = 0;
+  check(driver().cuStreamGetPriority(stream, &priority), "cuStreamGetPriority", *this, at);
+  return priority;
+}
+
+bool stream_ref::is_blocking(call_site at) const {
+  CUstream_st* const stream = usable(*this, "cuStreamGetFlags", at);
+  if (detail::is_default(stream)) return true;
+  if (const auto known = detail::facts_of(stream)) return known->blocking;
+  refuse_in_capture(stream, "cuStreamGetFlags", at);
+  unsigned flags = 0;
+  check(driver().cuStreamGetFlags(stream, &flags), "cuStreamGetFlags", *this, at);
+  return (flags & abi::CU_STREAM_NON_BLOCKING) == 0;
+}
+
+bool stream_ref::is_default() const noexcept { return detail::is_default(handle_); }
+
+context_ref stream::context(call_site at) const { return ref().context(at); }
+
+}  // namespace weir

@@ -1,0 +1,173 @@
+// api/stream_owner.cpp - streams of our own: made, adopted, given up.
+#include <weir/context.hpp>
+#include <weir/error.hpp>
+#include <weir/stream.hpp>
+#include <weir/to_string.hpp>
+
+#include "api/check.hpp"
+#include "api/make_current.hpp"
+#include "api/primary_context.hpp"
+#include "api/stream_state.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+
+namespace {
+
+// Memory for a state, taken before the stream is made, so that nothing can fail after it.
+struct state_memory_delete {
+  void operator()(void* memory) const noexcept { ::operator delete(memory); }
+};
+using state_memory = std::unique_ptr<void, state_memory_delete>;
+
+state_memory allocate_state() { return state_memory{::operator new(sizeof(detail::stream_state))}; }
+
+// Drivers before 12.0 have no numbers for streams. Then weir counts, far from where a driver would.
+unsigned long long number_of(abi::CUstream stream, call_site at) {
+  static constinit std::atomic<unsigned long long> last{1ull << 62};
+  unsigned long long id = 0;
+  const abi::CUresult answer = driver().cuStreamGetId(stream, &id);
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return last.fetch_add(1, std::memory_order_relaxed);
+  check(answer, "cuStreamGetId", stream_ref{stream}, at);
+  return id;
+}
+
+void check_priority(weir::device gpu, abi::CUcontext context, int priority, call_site at) {
+  const priority_range range = detail::priorities_of(gpu, context, at);
+  if (range.contains(priority)) return;
+  detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", fmt::format("device {}", gpu.ordinal()),
+               fmt::format("priority {} is not in its range, {} (greatest) to {} (least); "
+                           "device.priorities().clamped(p) always is",
+                           priority, range.greatest, range.least),
+               at);
+}
+
+}  // namespace
+
+stream::stream(weir::device gpu, stream_options options, call_site at)
+    : stream{context_ref{detail::primary_context(gpu, at)}, options, at} {}
+
+stream::stream(context_ref context, stream_options options, call_site at)
+    : handle_{detail::closed_handle<CUstream_st>()}, state_{nullptr} {
+  const detail::subject on{context.get()};
+  detail::permit("cuStreamCreateWithPriority", on, at);
+  if (!context) detail::fail(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
+  const weir::device gpu = context.device(at);
+  check_priority(gpu, context.get(), options.priority, at);
+  state_memory memory = allocate_state();
+
+  const bool blocking = options.kind == stream_kind::blocking;
+  const detail::make_current current{context.get(), at};
+  abi::CUstream made = nullptr;
+  check(driver().cuStreamCreateWithPriority(&made, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING,
+                                            options.priority),
+        "cuStreamCreateWithPriority", on, at);
+  unsigned long long id = 0;
+  try {
+    id = number_of(made, at);
+  } catch (error& first) {
+    if (const abi::CUresult second = driver().cuStreamDestroy_v2(made); second != abi::CUDA_SUCCESS) {
+      first.attach(error{static_cast<errc>(second), "cuStreamDestroy", to_string(stream_ref{made}), {}, at});
+    }
+    throw;
+  }
+  state_ = ::new (memory.release())
+      detail::stream_state{made, {context.get(), gpu.ordinal(), options.priority, blocking, id}};
+  handle_ = made;
+}
+
+stream stream::adopt(CUstream_st* handle, call_site at) {
+  constexpr const char* call = "weir::stream::adopt";
+  const stream_ref borrowed{handle};
+  detail::usable(borrowed, call, at);
+  if (detail::is_default(handle)) {
+    detail::fail(errc::invalid_handle, call, to_string(borrowed),
+                 "default streams are nobody's to destroy; use stream_ref::legacy() or stream_ref::per_thread()", at);
+  }
+  if (detail::facts_of(handle)) {
+    detail::fail(errc::invalid_handle, call, to_string(borrowed), "a weir::stream owns it already; release() it first",
+                 at);
+  }
+  state_memory memory = allocate_state();
+  detail::stream_facts facts;
+  facts.blocking = borrowed.is_blocking(at);  // refused here if it captures, before a question does harm
+  facts.id = number_of(handle, at);
+  facts.priority = borrowed.priority(at);
+  facts.context = borrowed.context(at).get();
+  facts.device = context_ref{facts.context}.device(at).ordinal();
+  return stream{handle, ::new (memory.release()) detail::stream_state{handle, facts}};
+}
+
+stream& stream::operator=(stream&& other) noexcept {
+  stream taken{std::move(other)};
+  std::swap(handle_, taken.handle_);
+  std::swap(state_, taken.state_);
+  return *this;
+}
+
+stream::~stream() {
+  if (state_ != nullptr) state_->drop();
+}
+
+void stream::close(call_site at) {
+  if (closed()) return;
+  const stream_ref closing = ref();
+  detail::permit("cuStreamDestroy", closing, at);
+  detail::stream_state* const state = state_;
+  forget();
+  if (const errc answer = state->let_go(); answer != errc::success) {
+    detail::fail(answer, "cuStreamDestroy", closing, at);
+  }
+}
+
+namespace {
+
+[[noreturn]] void refuse_shared(const char* call, stream_ref s, call_site at) {
+  detail::fail(errc::illegal_state, call, to_string(s),
+               "it is some thread's current stream, or a buffer was used on it; end that first, or close() it, which "
+               "leaves the destruction to the last of them",
+               at);
+}
+
+}  // namespace
+
+void stream::shutdown(call_site at) {
+  constexpr const char* call = "weir::stream::shutdown";
+  if (closed()) return;
+  detail::permit(call, ref(), at);
+  if (state_->has_other_holders()) refuse_shared(call, ref(), at);
+  try {
+    sync(at);
+  } catch (error& first) {
+    try {
+      close(at);
+    } catch (const error& second) {
+      first.attach(second);
+    }
+    throw;
+  } catch (...) {
+    // What a host function threw; it comes first, and destructors' rules hold for the rest.
+    const stream closing{std::move(*this)};
+    throw;
+  }
+  close(at);
+}
+
+CUstream_st* stream::release(call_site at) {
+  constexpr const char* call = "weir::stream::release";
+  if (closed()) detail::fail_closed(call, ref(), at);
+  CUstream_st* const handle = handle_;
+  if (!state_->forget()) refuse_shared(call, ref(), at);
+  forget();
+  return handle;
+}
+
+}  // namespace weir

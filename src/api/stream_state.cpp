@@ -1,0 +1,124 @@
+// api/stream_state.cpp - what weir knows of the streams it owns.
+#include "api/stream_state.hpp"
+
+#include "api/host_failures.hpp"
+#include "api/make_current.hpp"
+#include "api/reclaimer.hpp"
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+namespace weir::detail {
+namespace {
+
+// Small tables with a lock each, so that threads with different streams rarely meet. Neither constructed nor destroyed
+// at run time: streams may be static objects.
+struct bucket {
+  std::mutex lock;
+  stream_state* first = nullptr;
+};
+
+constinit std::array<bucket, 256> buckets;
+
+bucket& bucket_of(CUstream handle) noexcept {
+  // Handles are addresses or numbers with a pattern; the multiplication spreads them over the upper bits.
+  const std::uint64_t mixed = static_cast<std::uint64_t>(device_address(handle)) * 0x9e37'79b9'7f4a'7c15u;
+  return buckets[mixed >> 56];
+}
+
+}  // namespace
+
+stream_state::stream_state(CUstream stream, const stream_facts& its_facts) noexcept : handle{stream}, facts{its_facts} {
+  bucket& b = bucket_of(handle);
+  const std::lock_guard lock{b.lock};
+  next_ = b.first;
+  b.first = this;
+}
+
+stream_state* stream_state::find_in(stream_state* first, CUstream stream) noexcept {
+  while (first != nullptr && first->handle != stream) first = first->next_;
+  return first;
+}
+
+bool stream_state::hold_if_alive() noexcept {
+  // Zero is final: a stream that is being destroyed is not brought back.
+  std::uint32_t now = holders_.load(std::memory_order_relaxed);
+  while (now != 0) {
+    if (holders_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+stream_state* hold_stream(CUstream stream) noexcept {
+  bucket& b = bucket_of(stream);
+  const std::lock_guard lock{b.lock};
+  stream_state* const found = stream_state::find_in(b.first, stream);
+  return found != nullptr && found->hold_if_alive() ? found : nullptr;
+}
+
+std::optional<stream_facts> facts_of(CUstream stream) noexcept {
+  bucket& b = bucket_of(stream);
+  const std::lock_guard lock{b.lock};
+  if (const stream_state* const found = stream_state::find_in(b.first, stream)) return found->facts;
+  return std::nullopt;
+}
+
+void stream_state::unlink() noexcept {
+  {
+    bucket& b = bucket_of(handle);
+    const std::lock_guard lock{b.lock};
+    stream_state** place = &b.first;
+    while (*place != this) place = &(*place)->next_;
+    *place = next_;
+  }
+  streams_destroyed.fetch_add(1, std::memory_order_release);
+}
+
+bool stream_state::forget() noexcept {
+  std::uint32_t only_me = 1;
+  if (!holders_.compare_exchange_strong(only_me, 0, std::memory_order_acq_rel)) return false;
+  unlink();
+  drop_host_failures(handle, facts.id);
+  delete this;
+  return true;
+}
+
+errc stream_state::let_go() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
+  // Unknown before it is destroyed: the driver may give the handle out again at once.
+  unlink();
+  if (!inside_host_function) return destroy();
+  defer([this] {
+    const CUstream stream = handle;
+    if (const errc answer = destroy(); answer != errc::success) {
+      report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
+    }
+    return chore_result::done;
+  });
+  return errc::success;
+}
+
+errc stream_state::destroy() noexcept {
+  drop_host_failures(handle, facts.id);
+  const CUresult answer = driver().cuStreamDestroy_v2(handle);
+  delete this;
+  return static_cast<errc>(answer);
+}
+
+void stream_state::drop() noexcept {
+  const CUstream stream = handle;
+  if (const errc answer = let_go(); answer != errc::success) {
+    report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
+  }
+}
+
+CUcontext context_of(CUstream stream, call_site at) {
+  if (const auto known = facts_of(stream)) return known->context;
+  if (is_default(stream)) return current_handle(at);
+  CUcontext context = nullptr;
+  check(driver().cuStreamGetCtx(stream, &context), "cuStreamGetCtx", stream_ref{stream}, at);
+  return context;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,72 @@
+// api/stream_state.hpp - what weir knows of the streams it owns, found by their handles.
+#pragma once
+
+#include "api/check.hpp"
+#include "driver/abi.hpp"
+
+#include <weir/call_site.hpp>
+#include <weir/errc.hpp>
+#include <weir/stream.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace weir::detail {
+
+// What never changes about a stream. Knowing it lets accessors answer without a driver call, which may break a capture.
+struct stream_facts {
+  abi::CUcontext context = nullptr;
+  int device = 0;
+  int priority = 0;
+  bool blocking = false;
+  unsigned long long id = 0;
+};
+
+// One for each stream that weir owns. Its holders keep the driver's stream alive: the owner, and whoever has it as the
+// current stream or has to free a buffer there. It is destroyed with the last of them.
+class stream_state {
+ public:
+  const abi::CUstream handle;
+  const stream_facts facts;
+
+  // Makes weir know the stream; the caller is its first holder. The handle must not be known yet.
+  stream_state(abi::CUstream stream, const stream_facts& its_facts) noexcept;
+
+  // Gives up one holder's share. The last one destroys the stream, now or, where that may not be, later, and answers
+  // what the driver says. The state is not to be touched afterwards.
+  [[nodiscard]] errc let_go() noexcept;
+  // The same for destructors: what fails goes to on_unraised_error.
+  void drop() noexcept;
+  // For a sole holder: weir forgets the stream, which goes on living. False, with nothing done, if there are others.
+  [[nodiscard]] bool forget() noexcept;
+
+  [[nodiscard]] bool has_other_holders() const noexcept { return holders_.load(std::memory_order_acquire) > 1; }
+
+ private:
+  friend stream_state* hold_stream(abi::CUstream stream) noexcept;
+  friend std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;
+  ~stream_state() = default;
+  [[nodiscard]] bool hold_if_alive() noexcept;
+  void unlink() noexcept;
+  [[nodiscard]] errc destroy() noexcept;
+  [[nodiscard]] static stream_state* find_in(stream_state* first, abi::CUstream stream) noexcept;
+
+  std::atomic<std::uint32_t> holders_{1};
+  stream_state* next_ = nullptr;  // in the same bucket
+};
+
+// A share in the stream of that handle; null if weir does not own it. About 20 ns: a lock that is rarely contended.
+[[nodiscard]] stream_state* hold_stream(abi::CUstream stream) noexcept;
+
+// What is known of the stream of that handle, if weir owns it. Costs the same.
+[[nodiscard]] std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;
+
+// Grows whenever a stream that weir owned is destroyed: what was remembered by handle before that may be of another
+// stream now.
+inline constinit std::atomic<std::uint32_t> streams_destroyed{0};
+
+// The context of any stream: known, asked for, or, of a default stream, the current one.
+[[nodiscard]] abi::CUcontext context_of(abi::CUstream stream, call_site at);
+
+}  // namespace weir::detail

@@ -1,0 +1,49 @@
+// api/to_string.cpp - weir's objects as text.
+#include <weir/to_string.hpp>
+
+#include "api/check.hpp"
+#include "api/stream_state.hpp"
+#include "driver/results.hpp"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+std::string to_string(stream_ref stream) {
+  CUstream_st* const handle = stream.get();
+  if (handle == detail::closed_handle<CUstream_st>()) return "closed stream";
+  if (detail::is_legacy(handle)) return "legacy default stream";
+  if (detail::is_default(handle)) return "per-thread default stream";
+  const auto known = detail::facts_of(handle);
+  if (!known) return fmt::format("stream {}", fmt::ptr(handle));
+  return fmt::format("stream {} (device {})", fmt::ptr(handle), known->device);
+}
+
+std::string to_string(event_ref event) {
+  if (event.get() == detail::closed_handle<CUevent_st>()) return "closed event";
+  return fmt::format("event {}", fmt::ptr(event.get()));
+}
+
+std::string to_string(device gpu) { return fmt::format("device {}", gpu.ordinal()); }
+
+std::string to_string(context_ref context) {
+  if (!context) return "no context";
+  if (context.get() == detail::closed_handle<CUctx_st>()) return "closed context";
+  return fmt::format("context {}", fmt::ptr(context.get()));
+}
+
+std::string to_string(errc code) {
+  switch (static_cast<int>(code)) {
+#define WEIR_RESULT(symbol, value, errc, says) \
+  case value:                                  \
+    return #errc;
+#include "driver/results.def"
+#undef WEIR_RESULT
+    case static_cast<int>(errc::closed): return "closed";
+    case static_cast<int>(errc::not_recorded): return "not_recorded";
+    case static_cast<int>(errc::timing_disabled): return "timing_disabled";
+    default: return fmt::format("errc {}", static_cast<int>(code));
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+// api/tracked_memory.cpp - memory that remembers which streams it was used on.
+#include <weir/tracked_memory.hpp>
+
+#include "api/check.hpp"
+#include "api/host_failures.hpp"
+#include "api/use_list.hpp"
+
+#include <atomic>
+
+namespace weir::detail {
+namespace {
+
+// The list, made by whichever thread needs it first.
+use_list& made(use_list*& place) {
+  const std::atomic_ref<use_list*> shared{place};
+  use_list* known = shared.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  use_list* const mine = new use_list;
+  if (shared.compare_exchange_strong(known, mine, std::memory_order_acq_rel)) return *mine;
+  delete mine;
+  return *known;
+}
+
+}  // namespace
+
+void tracked_memory::take(tracked_memory& other) noexcept {
+  address_ = other.address_;
+  bytes_ = other.bytes_;
+  device_context_ = other.device_context_;
+  home_ = other.home_;
+  home_thread_ = other.home_thread_;
+  uses_ = other.uses_;
+  other.forget();
+}
+
+void tracked_memory::forget() noexcept {
+  address_ = closed_handle<void>();
+  bytes_ = 0;
+  device_context_ = nullptr;
+  home_ = closed_handle<CUstream_st>();
+  home_thread_ = 0;
+  uses_ = nullptr;
+}
+
+bool tracked_memory::needs_note(stream_ref s) const noexcept {
+  if (is_legacy(s.get()) && is_legacy(home_)) return false;
+  return s.get() != CU_STREAM_PER_THREAD || home_thread_ != thread_number();
+}
+
+void tracked_memory::note_use(stream_ref s, call_site at) const {
+  usable(s, "weir::used_on", at);
+  if (closed()) fail_closed("weir::used_on", subject::memory(address_), at);
+  if (needs_note(s)) made(uses_).note(s.get(), at);
+}
+
+void tracked_memory::mark_use(stream_ref s, call_site at) const {
+  if (needs_note(s)) made(uses_).mark(s.get(), at);
+}
+
+}  // namespace weir::detail

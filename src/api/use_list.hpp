@@ -1,0 +1,56 @@
+// api/use_list.hpp - the streams, other than its own, that some memory was used on.
+#pragma once
+
+#include "api/first_failure.hpp"
+#include "api/stream_state.hpp"
+#include "driver/abi.hpp"
+
+#include <weir/call_site.hpp>
+
+#include <mutex>
+#include <vector>
+
+namespace weir::detail {
+
+// A stream of weir's is held, so that it can be asked later how far it is: that costs one entry, however often it uses
+// the memory. Of others, which may be gone by then, and of default streams, which are others in other threads and
+// contexts, an event marks each use.
+// Thread safety: note() and mark() from any thread; the rest when nobody notes any more.
+class use_list {
+ public:
+  use_list() = default;
+  use_list(const use_list&) = delete;
+  use_list& operator=(const use_list&) = delete;
+  ~use_list();
+
+  // Before the work is queued: there is an entry for the stream afterwards, or nothing has changed.
+  void note(abi::CUstream stream, call_site at);
+  // After it was queued.
+  void mark(abi::CUstream stream, call_site at);
+
+  // Makes later work of `waiter` wait, on the device, for all uses so far; goes on where one fails.
+  void make_wait(abi::CUstream waiter, first_failure& failure) noexcept;
+
+  // Blocks the calling thread until all uses are done.
+  void sync(first_failure& failure) noexcept;
+
+  // Marks what uses the memory now with an event in every stream, and lets go of the streams, so that done() need not
+  // look at their later work.
+  void freeze(first_failure& failure) noexcept;
+  // After that: are all uses done? One that failed is.
+  [[nodiscard]] bool done() const noexcept;
+
+ private:
+  struct use {
+    abi::CUstream stream;
+    unsigned long long thread;  // of a per-thread default stream
+    stream_state* state;        // of a stream of weir's; else null
+    abi::CUevent event;         // of others; ours to destroy
+  };
+  [[nodiscard]] use* find(abi::CUstream stream) noexcept;
+
+  std::mutex lock_;
+  std::vector<use> uses_;
+};
+
+}  // namespace weir::detail
