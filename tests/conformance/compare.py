@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Holds what a driver answered against what an H200 answered.
 
-    compare.py EXPECTED ACTUAL [--later=FILE] [--groups] [--skip=kernel.,ub.]
+    compare.py EXPECTED ACTUAL [--later=FILE] [--groups] [--skip=kernel.,ub.] [--slow]
 
-A line of either file is `case<TAB>key=value key=value ...`. Three things are not compared: keys that begin with `~` (they may
-vary on the H200 itself), the words `watchdog=fired` and `timeout` (a slow machine), and, where the H200 crashed, everything
-from the crash on: there any answer is right except a crash.
+A line of either file is `case<TAB>key=value key=value ...`. Two things are not compared: keys that begin with `~` (they may
+vary on the H200 itself), and, where the H200 crashed, everything from the crash on: there any answer is right except a crash.
+--slow also forgives the words `watchdog=fired` and `timeout`, for a machine too slow to keep a case's time.
 
 --later=FILE names the cases that are known to differ, one a line; `#` begins a comment. The list is exact: a case in it that
-answers as the H200 must be taken out, and so must a name that is no case. A crash is never excused by it.
+answers as the H200 must be taken out, and so must a name that is no case. It never excuses a crash or a case that hangs.
 --groups prints how many cases of each group agree instead of the differences. --skip leaves out the cases whose name begins so.
 Exit status 0 if nothing is wrong, 1 if something is, 2 if the files cannot be compared.
 """
@@ -26,12 +26,23 @@ def read_names(path):
         return [name for line in lines if (name := line.split("#")[0].strip())]
 
 
+LATE = ("watchdog=fired", "timeout")
+
+
 def words(text):
-    return [w for w in text.split(" ") if w and not w.startswith("~") and w not in ("watchdog=fired", "timeout")]
+    return [w for w in text.split(" ") if w and not w.startswith("~")]
 
 
 def crashed(answer):
     return any(w.startswith("crash=") for w in words(answer))
+
+
+def hung(answer):
+    return any(w in LATE for w in words(answer))
+
+
+def forgive(answers):
+    return {case: " ".join(w for w in have.split(" ") if w not in LATE) for case, have in answers.items()}
 
 
 def same(expected, actual):
@@ -49,8 +60,8 @@ def judge(expected, actual, later):
         have = actual.get(case)
         if have is None:
             wrong.append((case, "was not run"))
-        elif crashed(have):
-            wrong.append((case, f"crashed\n  H200   {want}\n  here   {have}"))
+        elif crashed(have) or hung(have):
+            wrong.append((case, f"{'crashed' if crashed(have) else 'hung'}\n  H200   {want}\n  here   {have}"))
         elif same(want, have) and case in later:
             wrong.append((case, "answers as the H200: take it out of the list"))
         elif not same(want, have) and case not in later:
@@ -75,6 +86,7 @@ def main():
     parser.add_argument("--later")
     parser.add_argument("--groups", action="store_true")
     parser.add_argument("--skip", default="")
+    parser.add_argument("--slow", action="store_true")
     options = parser.parse_args()
     skip = tuple(p for p in options.skip.split(",") if p)
     try:
@@ -83,6 +95,8 @@ def main():
     except (OSError, ValueError) as error:
         print(f"compare.py: {error}", file=sys.stderr)
         return 2
+    if options.slow:
+        actual = forgive(actual)
     if skip:
         expected = {case: want for case, want in expected.items() if not case.startswith(skip)}
         names = [n for n in names if not n.startswith(skip)]
@@ -91,7 +105,11 @@ def main():
         print_groups(expected, actual)
     else:
         for case, what in wrong:
-            print(f"{case} {what}")
+            if what != "was not run":
+                print(f"{case} {what}")
+        missing = [case for case, what in wrong if what == "was not run"]
+        if missing:
+            print(f"not run: {len(missing)}, the first of them {missing[0]}")
     good = sum(same(want, actual.get(case, "missing")) for case, want in expected.items())
     print(f"{good} of {len(expected)} cases answer as the H200, {len(set(names))} are for later, {len(wrong)} are wrong")
     return 1 if wrong else 0

@@ -24,7 +24,7 @@ void usage() {
       "  --again=A,B       with --resume: run the cases whose name contains A or B all the same\n"
       "  --jobs=N          N children at a time (1: the default, and the one to record with): one for the groups,\n"
       "                    the others for the cases that have a process of their own; kernel. runs last, alone\n"
-      "  --no-device       the processes share no device: all N take groups, and nothing need run alone\n"
+      "  --no-device       the processes share no device: all N take groups, and a late case is not repeated\n"
       "  --timeout=S       seconds a case may take (10); three times that where contexts are made or destroyed\n"
       "  --budget=S        seconds the whole run may take; later cases print skipped=budget (290)\n"
       "  --inline          run the selected cases in this process, for a debugger\n"

@@ -43,7 +43,7 @@ void Run::complete(const std::vector<size_t>& list) {
 void Run::finish(size_t i, bool may_repeat) {
   Result& r = results[i];
   const bool late = r.outcome == "timeout" || std::find(r.kv.begin(), r.kv.end(), "watchdog=fired") != r.kv.end();
-  if (late && may_repeat && !over_budget(4 * options.case_limit) && retries_ < kMostRetries) {
+  if (late && may_repeat && options.device && !over_budget(4 * options.case_limit) && retries_ < kMostRetries) {
     retries_++;
     r.again = true;
     return;

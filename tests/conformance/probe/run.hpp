@@ -37,7 +37,8 @@ class Run {
   // Marks cases as finished, and prints what is finished up to the first that is not.
   void complete(const std::vector<size_t>& list);
 
-  // A case has ended: complete, or to be run once more, for the machine may have been slow just then.
+  // A case has ended: complete, or, if it was late, to be run once more, for the GPU may have been busy just then. Where there
+  // is no device that others use, late is wrong.
   void finish(size_t i, bool may_repeat);
 
   double limit_of(size_t i) const;  // seconds
