@@ -48,6 +48,7 @@ CUresult cuEventQuery(CUevent event) {
   return guarded([&](model::process& p) -> CUresult {
     model::event* found = nullptr;
     if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_captured_event(*found); status != CUDA_SUCCESS) return status;
     return found->query();
   });
 }
@@ -56,6 +57,7 @@ CUresult cuEventSynchronize(CUevent event) {
   return guarded([&](model::process& p) -> CUresult {
     model::event* found = nullptr;
     if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_captured_event(*found); status != CUDA_SUCCESS) return status;
     return found->synchronize();
   });
 }
@@ -66,6 +68,9 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) 
     if (const CUresult status = find_event(p, start, from); status != CUDA_SUCCESS) return status;
     model::event* to = nullptr;
     if (const CUresult status = find_event(p, end, to); status != CUDA_SUCCESS) return status;
+    for (const model::event* e : {from, to}) {
+      if (const CUresult status = model::refuse_captured_event(*e, false); status != CUDA_SUCCESS) return status;
+    }
     if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // so an H200 says it
     return model::event::elapsed(*from, *to, *milliseconds);
   });

@@ -1,33 +1,39 @@
 // entry/guard.cpp - from handles to what they stand for.
 #include "embedded/entry/guard.hpp"
 
+#include "embedded/model/capture.hpp"
+
 namespace weir::embedded::entry {
 
 using namespace abi;
 
 namespace {
 
-CUresult find_default_stream(bool per_thread, model::stream*& out) {
+CUresult find_default_stream(bool per_thread, bool to_ask, model::stream*& out) {
   model::thread_state& thread = model::this_thread();
   if (thread.in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   model::context* context = nullptr;
   if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
   out = per_thread ? &thread.default_stream(*context) : &context->legacy();
-  return CUDA_SUCCESS;
+  return per_thread ? CUDA_SUCCESS : model::refuse_use_of_legacy(*context, !to_ask);
 }
 
-}  // namespace
-
-CUresult find_stream(model::process& p, CUstream handle, model::stream*& out) {
+CUresult find(model::process& p, CUstream handle, bool to_ask, model::stream*& out) {
   if (model::stream* found = p.streams.find(handle)) {
     out = found;
     return found->owner().status();
   }
-  if (handle == nullptr) return find_default_stream(null_is_per_thread(), out);
-  if (handle == CU_STREAM_LEGACY) return find_default_stream(false, out);
-  if (handle == CU_STREAM_PER_THREAD) return find_default_stream(true, out);
+  if (handle == nullptr) return find_default_stream(null_is_per_thread(), to_ask, out);
+  if (handle == CU_STREAM_LEGACY) return find_default_stream(false, to_ask, out);
+  if (handle == CU_STREAM_PER_THREAD) return find_default_stream(true, to_ask, out);
   return CUDA_ERROR_INVALID_HANDLE;
 }
+
+}  // namespace
+
+CUresult find_stream(model::process& p, CUstream handle, model::stream*& out) { return find(p, handle, false, out); }
+
+CUresult find_stream_to_ask(model::process& p, CUstream handle, model::stream*& out) { return find(p, handle, true, out); }
 
 CUresult find_event(model::process& p, CUevent handle, model::event*& out) {
   model::event* found = p.events.find(handle);

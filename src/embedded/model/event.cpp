@@ -37,6 +37,7 @@ void event::open(context& in, unsigned flags) noexcept {
   const std::lock_guard lock{mutex_};
   context_ = &in;
   flags_ = flags;
+  capture_id_.store(0, std::memory_order_relaxed);
   point_ = {};
   recorded_ = false;
   ++record_number_;
@@ -53,23 +54,39 @@ CUresult event::record(stream& on) {
   if (!timed()) {
     const engine::point at = on.record();
     const std::lock_guard lock{mutex_};
-    point_ = at;
-    recorded_ = true;
+    take(at);
     return CUDA_SUCCESS;
   }
-  stamp reached{this, 0};
-  {
-    const std::lock_guard lock{mutex_};
-    reached.number = ++record_number_;
-  }
+  engine::operation stamping = stamp_for_next_record();
+  const std::uint64_t number = stamping.as<stamp>().number;
   engine::point at;
-  const bool later = on.record_with(engine::make_operation(reached, engine::operation_kind::work, true), at);
-  if (!later) reached.run();
+  const bool later = on.record_with(stamping, at);
+  if (!later) stamping.body(stamping);
   const std::lock_guard lock{mutex_};
-  if (record_number_ != reached.number) return CUDA_SUCCESS;  // another thread's record came after
+  if (record_number_ != number) return CUDA_SUCCESS;  // another thread's record came after
+  take(at);
+  return CUDA_SUCCESS;
+}
+
+engine::operation event::stamp_for_next_record() noexcept {
+  const std::lock_guard lock{mutex_};
+  return engine::make_operation(stamp{this, ++record_number_}, engine::operation_kind::work, true);
+}
+
+void event::record_at(engine::point at) noexcept {
+  const std::lock_guard lock{mutex_};
+  take(at);
+}
+
+void event::take(engine::point at) noexcept {
   point_ = at;
   recorded_ = true;
-  return CUDA_SUCCESS;
+  if (capture_id() != 0) set_capture_id(0);
+}
+
+bool event::recorded() const noexcept {
+  const std::lock_guard lock{mutex_};
+  return recorded_;
 }
 
 engine::point event::recorded_point() const noexcept {

@@ -1,6 +1,7 @@
 // model/event.hpp - an event: the point in a stream's work that it was last recorded at.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "driver/abi.hpp"
@@ -24,12 +25,24 @@ class event {
   // Takes the stream's present point in place of the last one.
   abi::CUresult record(stream& on);
 
+  // The same for a record that is part of something larger (a launched graph): the point, and for a timed event the
+  // operation that goes right before it and notes the time.
+  [[nodiscard]] engine::operation stamp_for_next_record() noexcept;
+  void record_at(engine::point at) noexcept;
+
   // CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or what the device failed with. One that was never recorded is complete.
   [[nodiscard]] abi::CUresult query() const noexcept;
   [[nodiscard]] abi::CUresult synchronize() const;
 
   // What a wait made now waits for.
   [[nodiscard]] engine::point recorded_point() const noexcept;
+
+  // Has it been recorded outside of captures?
+  [[nodiscard]] bool recorded() const noexcept;
+
+  // The capture that it was last recorded in (capture.hpp); 0 where that was outside of captures.
+  [[nodiscard]] unsigned long long capture_id() const noexcept { return capture_id_.load(std::memory_order_acquire); }
+  void set_capture_id(unsigned long long id) noexcept { capture_id_.store(id, std::memory_order_release); }
 
   // Milliseconds from `from` to `to`; the driver's order of complaints is that of cuEventElapsedTime.
   static abi::CUresult elapsed(const event& from, const event& to, float& milliseconds) noexcept;
@@ -40,9 +53,11 @@ class event {
 
  private:
   struct stamp;
+  void take(engine::point at) noexcept;  // with the lock held
 
   context* context_ = nullptr;
   unsigned flags_ = 0;
+  std::atomic<unsigned long long> capture_id_{0};
   mutable engine::spin_lock mutex_;  // guards what follows
   engine::point point_;
   bool recorded_ = false;

@@ -37,6 +37,11 @@ class handle_table {
     return s.handle.load(std::memory_order_acquire) == bits ? &s.object : nullptr;
   }
 
+  // Does a value look like one of this table's handles, of a live object or of one that has ended?
+  [[nodiscard]] static bool has_tag(const void* handle) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(handle) >> tag_shift) == tag;
+  }
+
   // Takes a free object, not yet reachable by any handle. Throws std::bad_alloc.
   [[nodiscard]] T* acquire() {
     const std::lock_guard lock{mutex_};

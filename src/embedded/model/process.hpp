@@ -10,8 +10,11 @@
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
 #include "embedded/model/event.hpp"
+#include "embedded/model/graph.hpp"
+#include "embedded/model/graph_exec.hpp"
 #include "embedded/model/handle_table.hpp"
 #include "embedded/model/stream.hpp"
+#include "embedded/model/user_object.hpp"
 
 namespace weir::embedded::model {
 
@@ -36,6 +39,14 @@ class process {
   handle_table<context, handle_kind::context> contexts;  // contexts are never retired (context.hpp)
   handle_table<stream, handle_kind::stream> streams;
   handle_table<event, handle_kind::event> events;
+  handle_table<graph, handle_kind::graph> graphs;
+  handle_table<graph_node, handle_kind::graph_node> graph_nodes;
+  handle_table<graph_exec, handle_kind::graph_exec> graph_execs;
+  handle_table<user_object, handle_kind::user_object> user_objects;
+
+  // Guards all graphs and captures. Building a graph is a matter of one thread at a time anyhow, and a capture ties many
+  // streams together. Never held while work is submitted.
+  std::mutex graphs_mutex;
 
  private:
   static void leave_in_child() noexcept;

@@ -54,6 +54,15 @@ class stream {
   // Submits several as one step.
   engine::point submit(std::span<const engine::operation> ops);
 
+  // Submits what fill(submission) adds, as one step. Gives the point at which it is complete.
+  template <class Fill>
+  engine::point submit_many(Fill&& fill) {
+    engine::timeline::submission to{*line_};
+    if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+    fill(to);
+    return to.end();
+  }
+
   // The point that everything submitted so far leads to. In the legacy stream it covers the blocking streams, and in
   // each stream it is work: what is ordered with the legacy stream by it stays so.
   engine::point record();

@@ -1,0 +1,126 @@
+// entry/capture.cpp - cuStreamBeginCapture and what belongs to it.
+#include "embedded/model/capture.hpp"
+#include "embedded/entry/graph_handle.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+constexpr bool known(CUstreamCaptureMode mode) {
+  return mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
+         mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+}
+
+// Tells what the capture of a stream is like. Asking about the legacy stream breaks nothing, as using it would.
+template <class Tell>
+CUresult ask(CUstream stream, CUstreamCaptureStatus* status, Tell tell) {
+  return guarded([&](model::process& p) -> CUresult {
+    if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* of = nullptr;
+    if (const CUresult found = find_stream_to_ask(p, stream, of); found != CUDA_SUCCESS) return found;
+    model::capture::information answer;
+    if (of->capture() != nullptr) {
+      const std::lock_guard lock{p.graphs_mutex};
+      if (const CUresult asked = model::capture::ask(*of, answer); asked != CUDA_SUCCESS) return asked;
+    }
+    *status = answer.status;
+    tell(answer);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* on = nullptr;
+    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    if (!known(mode)) return CUDA_ERROR_INVALID_VALUE;
+    const std::lock_guard lock{p.graphs_mutex};
+    return model::capture::begin(*on, mode);
+  });
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* dependencies,
+                                     const CUgraphEdgeData* edges, size_t count, CUstreamCaptureMode mode) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* on = nullptr;
+    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    const std::lock_guard lock{p.graphs_mutex};
+    model::graph* into = find_graph(graph);
+    if (into == nullptr || !known(mode)) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<model::graph_node*> behind;
+    if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
+    if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+    return model::capture::begin_to(*on, *into, std::move(behind), mode);
+  });
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* on = nullptr;
+    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
+    const std::lock_guard lock{p.graphs_mutex};
+    model::graph* made = nullptr;
+    const CUresult status = model::capture::end(*on, graph != nullptr, made);
+    if (graph != nullptr) *graph = made == nullptr ? nullptr : made->handle();
+    return status;
+  });
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  return ask(stream, status, [](const model::capture::information&) {});
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** dependencies, size_t* count) {
+  return cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies, nullptr, count);
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
+  if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return ask(stream, status, [&](const model::capture::information& answer) {
+    if (answer.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+    if (id != nullptr) *id = answer.id;
+    if (graph != nullptr) *graph = answer.into->handle();
+    if (dependencies != nullptr) *dependencies = answer.frontier.data();
+    if (edges != nullptr) *edges = answer.edges.data();
+    if (count != nullptr) *count = answer.frontier.size();
+  });
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* dependencies, const CUgraphEdgeData* edges,
+                                              size_t count, unsigned flags) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* of = nullptr;
+    if (const CUresult status = find_stream(p, stream, of); status != CUDA_SUCCESS) return status;
+    if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES && flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const std::lock_guard lock{p.graphs_mutex};
+    model::capture::information now;
+    if (const CUresult status = model::capture::ask(*of, now); status != CUDA_SUCCESS) return status;
+    if (now.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
+    if (now.into == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    std::vector<model::graph_node*> nodes;
+    if (const CUresult status = find_nodes(dependencies, count, *now.into, nodes); status != CUDA_SUCCESS)
+      return status;
+    if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+    return model::capture::update_frontier(*of, nodes, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
+  });
+}
+
+// Any value is taken; only the three that are known change anything.
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return guarded([&](model::process&) -> CUresult {
+    if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::swap(model::this_thread().capture_mode, *mode);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

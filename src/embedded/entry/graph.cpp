@@ -1,0 +1,209 @@
+// entry/graph.cpp - cuGraph*: graphs as a whole, their nodes and edges.
+#include "embedded/entry/graph_handle.hpp"
+
+#include <algorithm>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+struct edge {
+  model::graph_node* from;
+  model::graph_node* to;
+};
+
+// Fills lists of the caller's with as many entries as there are, up to `*count`, and the rest with null. Without a list
+// `*count` becomes the number of entries. Without room for any of several it is an error.
+template <class Entries, class Put>
+CUresult fill(const Entries& entries, bool wanted, size_t* count, Put put) {
+  const std::size_t there = entries.size();
+  if (!wanted) {
+    *count = there;
+    return CUDA_SUCCESS;
+  }
+  if (*count == 0 && there != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < *count; ++i) {
+    if (i < there) {
+      put(i, entries[i]);
+    } else {
+      put(i, typename Entries::value_type{});
+    }
+  }
+  *count = std::min(*count, there);
+  return CUDA_SUCCESS;
+}
+
+CUgraphNode handle_of(const model::graph_node* node) { return node == nullptr ? nullptr : node->handle(); }
+
+CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode* nodes, CUgraphEdgeData* edges,
+                    size_t* count) {
+  return fill(entries, nodes != nullptr, count, [&](std::size_t i, const model::graph_node* node) {
+    nodes[i] = handle_of(node);
+    if (edges != nullptr) edges[i] = {};
+  });
+}
+
+// Finds the edges between nodes of a graph; none of them twice, and all there or all not.
+CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count, const model::graph& in, bool there,
+                    std::vector<edge>& out) {
+  std::vector<model::graph_node*> sources;
+  std::vector<model::graph_node*> targets;
+  if (const CUresult status = find_nodes(from, count, in, sources); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = find_nodes(to, count, in, targets); status != CUDA_SUCCESS) return status;
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (sources[i] == targets[i] || model::graph::connected(*sources[i], *targets[i]) != there)
+      return CUDA_ERROR_INVALID_VALUE;
+    out.push_back({sources[i], targets[i]});
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    *graph = model::graph::make().handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    model::graph* found = find_graph(graph);
+    if (found == nullptr || found->embedded()) return CUDA_ERROR_INVALID_VALUE;
+    if (found->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
+    found->destroy();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph* found = find_graph(original);
+    if (found == nullptr || clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *clone = found->clone().handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphNodeFindInClone(CUgraphNode* clone, CUgraphNode original, CUgraph graph) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    model::graph* in = find_graph(graph);
+    if (clone == nullptr || in == nullptr || find_node(original) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const model::graph_node* found = in->counterpart(original);
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *clone = found->handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph* found = find_graph(graph);
+    if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return fill_nodes(found->nodes(), nodes, nullptr, count);
+  });
+}
+
+CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph* found = find_graph(graph);
+    if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<model::graph_node*> roots;
+    for (model::graph_node* node : found->nodes()) {
+      if (node->dependencies.empty()) roots.push_back(node);
+    }
+    return fill_nodes(roots, nodes, nullptr, count);
+  });
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edges, size_t* count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph* found = find_graph(graph);
+    if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if ((from == nullptr) != (to == nullptr) || (edges != nullptr && from == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<edge> all;
+    all.reserve(found->edge_count());
+    for (model::graph_node* node : found->nodes()) {
+      for (model::graph_node* after : node->dependents) all.push_back({node, after});
+    }
+    return fill(all, from != nullptr, count, [&](std::size_t i, const edge& e) {
+      from[i] = handle_of(e.from);
+      to[i] = handle_of(e.to);
+      if (edges != nullptr) edges[i] = {};
+    });
+  });
+}
+
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                   const CUgraphEdgeData* edges, size_t count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph* in = find_graph(graph);
+    if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<edge> wanted;
+    if (const CUresult status = find_edges(from, to, count, *in, false, wanted); status != CUDA_SUCCESS) return status;
+    if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+    // All or none; one that is named twice is found out when it is there already.
+    std::size_t added = 0;
+    CUresult status = CUDA_SUCCESS;
+    try {
+      for (; added < wanted.size(); ++added) {
+        if (model::graph::connected(*wanted[added].from, *wanted[added].to)) {
+          status = CUDA_ERROR_INVALID_VALUE;
+          break;
+        }
+        model::graph::connect(*wanted[added].from, *wanted[added].to);
+      }
+    } catch (const std::bad_alloc&) {
+      status = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (status == CUDA_SUCCESS) return status;
+    while (added-- != 0) model::graph::disconnect(*wanted[added].from, *wanted[added].to);
+    return status;
+  });
+}
+
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                      const CUgraphEdgeData*, size_t count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    model::graph* in = find_graph(graph);
+    if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (in->capturing() && count != 0) return CUDA_ERROR_ILLEGAL_STATE;
+    std::vector<edge> unwanted;
+    if (const CUresult status = find_edges(from, to, count, *in, true, unwanted); status != CUDA_SUCCESS) return status;
+    for (const edge& e : unwanted) model::graph::disconnect(*e.from, *e.to);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependencies, CUgraphEdgeData* edges,
+                                       size_t* count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph_node* found = find_node(node);
+    if (found == nullptr || count == nullptr || (edges != nullptr && dependencies == nullptr))
+      return CUDA_ERROR_INVALID_VALUE;
+    return fill_nodes(found->dependencies, dependencies, edges, count);
+  });
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges, size_t* count) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph_node* found = find_node(node);
+    if (found == nullptr || count == nullptr || (edges != nullptr && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    return fill_nodes(found->dependents, nodes, edges, count);
+  });
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode node) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    model::graph_node* found = find_node(node);
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found->in->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
+    found->in->remove(*found);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,30 @@
+// entry/graph_handle.cpp - lists of nodes and edges that a program gives.
+#include "embedded/entry/graph_handle.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace weir::embedded::entry {
+
+CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
+                    std::vector<model::graph_node*>& out) {
+  if (count != 0 && handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    model::graph_node* found = find_node(handles[i]);
+    if (found == nullptr || found->in != &in) return CUDA_ERROR_INVALID_VALUE;
+    out.push_back(found);
+  }
+  return CUDA_SUCCESS;
+}
+
+bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {
+  const auto ordinary = [](const CUgraphEdgeData& edge) {
+    const bool reserved =
+        std::any_of(std::begin(edge.reserved), std::end(edge.reserved), [](unsigned char byte) { return byte != 0; });
+    return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0 && !reserved;
+  };
+  return edges == nullptr || std::all_of(edges, edges + count, ordinary);
+}
+
+}  // namespace weir::embedded::entry

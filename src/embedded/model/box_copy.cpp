@@ -1,0 +1,65 @@
+// model/box_copy.cpp - where the boxes of a copy lie.
+#include "embedded/model/box_copy.hpp"
+
+#include <optional>
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+// a * b + c, unless that is no number of bytes.
+std::optional<std::size_t> multiply_add(std::size_t a, std::size_t b, std::size_t c) {
+  std::size_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out) || __builtin_add_overflow(out, c, &out)) return std::nullopt;
+  return out;
+}
+
+// Where the box of a side lies, and how it is laid out there.
+struct layout {
+  place at;
+  std::size_t pitch = 0, slice = 0;
+};
+
+CUresult lay_out(const box_side& of, const box_extent& size, layout& out) {
+  constexpr std::size_t most_pitch = 0x7fff'ffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
+  const bool on_host = of.type == CU_MEMORYTYPE_HOST;
+  if (!on_host && of.type != CU_MEMORYTYPE_DEVICE && of.type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+  const CUdeviceptr base = on_host ? reinterpret_cast<CUdeviceptr>(of.host) : of.device;
+  if (base == 0) return CUDA_ERROR_INVALID_VALUE;
+
+  const auto row_end = multiply_add(1, of.x, size.width);
+  const auto slice_end = multiply_add(1, of.y, size.height);
+  if (!row_end || !slice_end || of.pitch > most_pitch) return CUDA_ERROR_INVALID_VALUE;
+  out.pitch = of.pitch != 0 ? of.pitch : *row_end;
+  const std::size_t rows = of.rows != 0 ? of.rows : *slice_end;
+  if (out.pitch < *row_end || (size.depth > 1 && rows < *slice_end)) return CUDA_ERROR_INVALID_VALUE;
+
+  const auto slice = multiply_add(rows, out.pitch, 0);
+  const auto offset_of_rows = multiply_add(of.y, out.pitch, of.x);
+  if (!slice || !offset_of_rows) return CUDA_ERROR_INVALID_VALUE;
+  out.slice = *slice;
+  const auto offset = multiply_add(of.z, *slice, *offset_of_rows);
+  const auto last_slice = multiply_add(size.height - 1, out.pitch, size.width);
+  const auto span = last_slice ? multiply_add(size.depth - 1, *slice, *last_slice) : std::nullopt;
+  if (!offset || !span) return CUDA_ERROR_INVALID_VALUE;
+  const place_kind kind = of.type == CU_MEMORYTYPE_DEVICE ? place_kind::known : place_kind::any;
+  return locate(base + *offset, *span, kind, out.at);
+}
+
+}  // namespace
+
+CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work& work) {
+  layout target;
+  layout source;
+  if (const CUresult status = lay_out(copy.from, copy.size, source); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = lay_out(copy.to, copy.size, target); status != CUDA_SUCCESS) return status;
+  to = target.at;
+  from = source.at;
+  work = {to.at,        from.at,      copy.size.width, copy.size.height, copy.size.depth,
+          target.pitch, source.pitch, target.slice,    source.slice};
+  return CUDA_SUCCESS;
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,185 @@
+// model/capture.cpp - the life of a capture: begin, nodes, end.
+#include "embedded/model/capture.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/model/capture_list.hpp"
+#include "embedded/model/context.hpp"
+#include "embedded/model/graph.hpp"
+#include "embedded/model/node_work.hpp"
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+void add_missing(std::vector<graph_node*>& to, std::span<graph_node* const> nodes) {
+  for (graph_node* node : nodes) {
+    if (std::ranges::find(to, node) == to.end()) to.push_back(node);
+  }
+}
+
+}  // namespace
+
+CUresult capture::begin(stream& on, CUstreamCaptureMode mode) { return begin_in(on, nullptr, {}, mode); }
+
+CUresult capture::begin_to(stream& on, graph& into, std::vector<graph_node*> behind, CUstreamCaptureMode mode) {
+  return begin_in(on, &into, std::move(behind), mode);
+}
+
+CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> behind, CUstreamCaptureMode mode) {
+  if (on.role() == stream_role::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (on.capture() != nullptr || (into != nullptr && into->capturing())) return CUDA_ERROR_ILLEGAL_STATE;
+  capture& c = capture_list::instance().acquire();
+  try {
+    c.participants_.push_back({&on, {}, {}, {}});
+    add_missing(c.participants_.front().frontier, behind);
+    c.graph_ = into != nullptr ? into : &graph::make();
+  } catch (...) {
+    c.participants_.clear();
+    capture_list::instance().give_back(c);
+    throw;
+  }
+  c.graph_->set_capturing(true);
+  c.valid_ = true;
+  c.mode_ = mode;
+  c.thread_ = capture_list::this_thread_number();
+  c.id_ = capture_list::next_id();
+  on.set_capture(&c);
+  return CUDA_SUCCESS;
+}
+
+CUresult capture::end(stream& on, bool wanted, graph*& out) {
+  capture* const c = on.capture();
+  if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (c->participants_.front().in != &on) {
+    c->valid_ = false;
+    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  }
+  CUresult status = CUDA_SUCCESS;
+  if (!c->valid_) {
+    status = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  } else if (c->mode_ != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread_ != capture_list::this_thread_number()) {
+    status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  } else if (!c->all_joined()) {
+    status = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  }
+  const bool keep = status == CUDA_SUCCESS && wanted;
+  if (keep) out = c->graph_;
+  c->tear_down(keep);
+  return status;
+}
+
+// All streams are ordinary ones again. A graph that nobody gets is destroyed, a given one, too.
+void capture::tear_down(bool keep_graph) noexcept {
+  for (const participant& p : participants_) {
+    if (p.in != nullptr) p.in->set_capture(nullptr);
+  }
+  participants_.clear();
+  recorded_.clear();
+  graph_->set_capturing(false);
+  if (!keep_graph) graph_->destroy();
+  graph_ = nullptr;
+  capture_list::instance().give_back(*this);
+}
+
+// Does the work of every stream lead to what the first stream's next operation would wait for?
+bool capture::all_joined() const {
+  if (participants_.size() == 1) return true;
+  for (graph_node* node : graph_->nodes()) node->mark = 0;
+  std::vector<graph_node*> before = participants_.front().frontier;
+  for (graph_node* node : before) node->mark = 1;
+  while (!before.empty()) {
+    const graph_node* node = before.back();
+    before.pop_back();
+    for (graph_node* dependency : node->dependencies) {
+      if (std::exchange(dependency->mark, 1) == 0) before.push_back(dependency);
+    }
+  }
+  return std::ranges::all_of(participants_, [](const participant& p) {
+    return std::ranges::all_of(p.frontier, [](const graph_node* node) { return node->mark != 0; });
+  });
+}
+
+CUresult capture::ask(stream& of, information& out) {
+  capture* const c = of.capture();
+  if (c == nullptr) return CUDA_SUCCESS;
+  out.id = c->id_;
+  if (!c->valid_) {
+    out.status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+    return CUDA_SUCCESS;
+  }
+  out.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  out.into = c->graph_;
+  participant& part = c->part_of(of);
+  part.told.clear();
+  for (const graph_node* node : part.frontier) part.told.push_back(node->handle());
+  part.told_edges.assign(part.told.size(), {});
+  out.frontier = part.told;
+  out.edges = part.told_edges;
+  return CUDA_SUCCESS;
+}
+
+CUresult capture::update_frontier(stream& of, std::span<graph_node* const> nodes, bool replace) {
+  capture* const c = of.capture();
+  if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (!c->valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (std::ranges::any_of(nodes, [&](const graph_node* node) { return node->in != c->graph_; }))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::vector<graph_node*>& frontier = c->part_of(of).frontier;
+  std::vector<graph_node*> updated = replace ? std::vector<graph_node*>{} : frontier;
+  add_missing(updated, nodes);
+  frontier = std::move(updated);
+  return CUDA_SUCCESS;
+}
+
+capture::participant& capture::part_of(const stream& s) noexcept {
+  return *std::ranges::find(participants_, &s, &participant::in);
+}
+
+void capture::join(stream& s, std::span<graph_node* const> behind) {
+  if (s.capture() == nullptr) {
+    participants_.push_back({&s, {}, {}, {}});
+    s.set_capture(this);
+  }
+  add_missing(part_of(s).frontier, behind);
+}
+
+template <class Work>
+CUresult capture::add_work(stream& in, const Work& work) {
+  {
+    const std::lock_guard lock{this_process().graphs_mutex};
+    if (in.capture() == this) {
+      if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+      return add_node(in, params_of(work, in.owner()));
+    }
+  }
+  return in.submit(work);  // another thread has ended the capture meanwhile
+}
+
+CUresult capture::add_node(stream& in, node_params params) {
+  std::vector<graph_node*>& frontier = part_of(in).frontier;
+  frontier.reserve(1);
+  graph_node& added = graph_->add(std::move(params), frontier);
+  frontier.assign(1, &added);
+  return CUDA_SUCCESS;
+}
+
+CUresult capture::add(stream& in, const set_work& work) { return add_work(in, work); }
+CUresult capture::add(stream& in, const copy_work& work) { return add_work(in, work); }
+CUresult capture::add(stream& in, const pitched_copy_work& work) { return add_work(in, work); }
+CUresult capture::add(stream& in, const host_work& work) { return add_work(in, work); }
+CUresult capture::add(stream& in, const value_wait& work) { return add_work(in, work); }
+CUresult capture::add(stream& in, const value_write& work) { return add_work(in, work); }
+
+CUresult capture::add_batch(stream& in, std::span<const CUstreamBatchMemOpParams> operations) {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile
+  if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  return add_node(in, value_params{in.owner().handle(), {operations.begin(), operations.end()}});
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,172 @@
+// model/graph.cpp - nodes, edges, clones.
+#include "embedded/model/graph.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+// Takes room for one more, so that a later push_back does not throw.
+void make_room(std::vector<graph_node*>& list) {
+  if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(4, 2 * list.size()));
+}
+
+}  // namespace
+
+CUgraphNodeType graph_node::type() const noexcept {
+  constexpr CUgraphNodeType types[] = {CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,
+                                       CU_GRAPH_NODE_TYPE_MEMSET,       CU_GRAPH_NODE_TYPE_MEMCPY,
+                                       CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_GRAPH,
+                                       CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT};
+  static_assert(std::size(types) == std::variant_size_v<node_params>);
+  return types[params.index()];
+}
+
+CUgraphNode graph_node::handle() const noexcept {
+  return static_cast<CUgraphNode>(this_process().graph_nodes.handle_of(this));
+}
+
+CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_process().graphs.handle_of(this)); }
+
+graph& graph::make() {
+  graph* made = this_process().graphs.acquire();
+  made->embedded_ = false;
+  made->capturing_ = false;
+  this_process().graphs.publish(made);
+  return *made;
+}
+
+void graph::destroy() noexcept {
+  for (graph_node* node : nodes_) end_node(*node);
+  nodes_.clear();
+  counterparts_.clear();
+  kept_alive.drop();
+  this_process().graphs.retire(this);
+  this_process().graphs.recycle(this);
+}
+
+void end_node(graph_node& node) noexcept {
+  if (const auto* child = std::get_if<child_params>(&node.params)) child->embedded->destroy();
+  node.params = empty_params{};
+  node.dependencies.clear();
+  node.dependents.clear();
+  this_process().graph_nodes.retire(&node);
+  this_process().graph_nodes.recycle(&node);
+}
+
+graph_node& graph::add(node_params params, std::span<graph_node* const> dependencies) {
+  make_room(nodes_);
+  for (graph_node* before : dependencies) make_room(before->dependents);
+  graph_node* node = this_process().graph_nodes.acquire();
+  try {
+    node->dependencies.assign(dependencies.begin(), dependencies.end());
+  } catch (...) {
+    this_process().graph_nodes.recycle(node);
+    throw;
+  }
+  node->in = this;
+  node->params = std::move(params);
+  node->cloned_from = nullptr;
+  for (graph_node* before : dependencies) before->dependents.push_back(node);
+  nodes_.push_back(node);
+  this_process().graph_nodes.publish(node);
+  return *node;
+}
+
+void graph::remove(graph_node& node) noexcept {
+  for (graph_node* before : node.dependencies) std::erase(before->dependents, &node);
+  for (graph_node* after : node.dependents) std::erase(after->dependencies, &node);
+  std::erase(nodes_, &node);
+  end_node(node);
+}
+
+void graph::connect(graph_node& from, graph_node& to) {
+  make_room(from.dependents);
+  to.dependencies.push_back(&from);
+  from.dependents.push_back(&to);
+}
+
+void graph::disconnect(graph_node& from, graph_node& to) noexcept {
+  std::erase(from.dependents, &to);
+  std::erase(to.dependencies, &from);
+}
+
+bool graph::connected(const graph_node& from, const graph_node& to) noexcept {
+  // A node has many edges on one side at most, as a rule.
+  if (from.dependents.size() < to.dependencies.size())
+    return std::ranges::find(from.dependents, &to) != from.dependents.end();
+  return std::ranges::find(to.dependencies, &from) != to.dependencies.end();
+}
+
+std::size_t graph::edge_count() const noexcept {
+  std::size_t count = 0;
+  for (const graph_node* node : nodes_) count += node->dependencies.size();
+  return count;
+}
+
+std::vector<graph_node*> graph::in_order() const {
+  // The node's mark counts the dependencies that are still to come.
+  std::vector<graph_node*> order;
+  order.reserve(nodes_.size());
+  for (graph_node* node : nodes_) {
+    node->mark = node->dependencies.size();
+    if (node->mark == 0) order.push_back(node);
+  }
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    for (graph_node* after : order[next]->dependents) {
+      if (--after->mark == 0) order.push_back(after);
+    }
+  }
+  return order;
+}
+
+graph& graph::clone() const {
+  graph& copy = make();
+  try {
+    copy.nodes_.reserve(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      graph_node& original = *nodes_[i];
+      original.mark = i;
+      graph_node& made = copy.add(empty_params{}, {});
+      made.cloned_from = original.handle();
+      if (const auto* child = std::get_if<child_params>(&original.params)) {
+        graph& embedded = child->embedded->clone();
+        embedded.set_embedded();
+        made.params = child_params{&embedded};
+      } else {
+        made.params = original.params;
+      }
+    }
+    const auto same_of = [&](const std::vector<graph_node*>& list, std::vector<graph_node*>& out) {
+      out.reserve(list.size());
+      for (const graph_node* node : list) out.push_back(copy.nodes_[node->mark]);
+    };
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      same_of(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
+      same_of(nodes_[i]->dependents, copy.nodes_[i]->dependents);
+    }
+    copy.kept_alive.share(kept_alive);
+  } catch (...) {
+    copy.destroy();
+    throw;
+  }
+  return copy;
+}
+
+graph_node* graph::counterpart(CUgraphNode original) {
+  if (counterparts_.empty()) {
+    for (const graph_node* node : nodes_) {
+      if (node->cloned_from != nullptr) counterparts_.emplace(node->cloned_from, node->handle());
+    }
+  }
+  const auto found = counterparts_.find(original);
+  return found == counterparts_.end() ? nullptr : this_process().graph_nodes.find(found->second);
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,74 @@
+// model/graph.hpp - a graph: operations and the order between them, to be instantiated and launched.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "driver/abi.hpp"
+#include "embedded/model/graph_node.hpp"
+#include "embedded/model/user_object.hpp"
+
+namespace weir::embedded::model {
+
+// A graph that the program builds by hand or by capture. May have cycles; only an executable must not.
+// Objects are reused (handle_table.hpp): make() begins a life, destroy() ends it.
+//
+// Not locked: who uses a graph or its nodes holds the lock of the graphs (process::graphs_mutex).
+class graph {
+ public:
+  // A new one, with its handle. Throws std::bad_alloc.
+  static graph& make();
+
+  // Ends its life and its nodes' lives, and drops the user objects that it holds.
+  void destroy() noexcept;
+
+  // A graph with the same nodes and edges; the nodes know whom they were cloned from. Child graphs are cloned, too.
+  [[nodiscard]] graph& clone() const;
+
+  // Adds a node behind others of this graph, none of them named twice. Throws std::bad_alloc, and then nothing was added.
+  graph_node& add(node_params params, std::span<graph_node* const> dependencies);
+
+  // Takes a node and its edges out.
+  void remove(graph_node& node) noexcept;
+
+  // Throws std::bad_alloc, and then nothing was added.
+  static void connect(graph_node& from, graph_node& to);
+  static void disconnect(graph_node& from, graph_node& to) noexcept;
+  [[nodiscard]] static bool connected(const graph_node& from, const graph_node& to) noexcept;
+
+  // This graph's counterpart of a node of the graph that it is a clone of; null where there is none.
+  [[nodiscard]] graph_node* counterpart(abi::CUgraphNode original);
+
+  // The nodes in an order in which each comes after those that it depends on, oldest first. Of a graph with a cycle some are
+  // missing: those on cycles and behind them.
+  [[nodiscard]] std::vector<graph_node*> in_order() const;
+
+  // In the order of their creation.
+  [[nodiscard]] const std::vector<graph_node*>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::size_t edge_count() const noexcept;
+
+  [[nodiscard]] abi::CUgraph handle() const noexcept;
+
+  // Part of a child node, which it ends with.
+  [[nodiscard]] bool embedded() const noexcept { return embedded_; }
+  void set_embedded() noexcept { embedded_ = true; }
+
+  // A capture adds to it. Meanwhile it may not be destroyed, nor nodes taken out.
+  [[nodiscard]] bool capturing() const noexcept { return capturing_; }
+  void set_capturing(bool now) noexcept { capturing_ = now; }
+
+  user_object_references kept_alive;
+
+ private:
+  std::vector<graph_node*> nodes_;
+  bool embedded_ = false;
+  bool capturing_ = false;
+  std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;  // made when first asked for
+};
+
+// Releases a node's own parts and gives the object back.
+void end_node(graph_node& node) noexcept;
+
+}  // namespace weir::embedded::model

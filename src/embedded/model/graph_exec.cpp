@@ -1,0 +1,136 @@
+// model/graph_exec.cpp - submitting a plan, launch by launch.
+#include "embedded/model/graph_exec.hpp"
+
+#include <algorithm>
+
+#include "embedded/engine/waiting.hpp"
+#include "embedded/model/event.hpp"
+#include "embedded/model/graph.hpp"
+#include "embedded/model/process.hpp"
+#include "embedded/model/stream.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+using engine::make_operation;
+using engine::operation;
+using engine::operation_kind;
+using engine::point;
+
+namespace {
+
+// From this many on a run takes longer than others should wait behind it without need.
+constexpr std::uint32_t many_operations = 64;
+
+// Operations of a plan, one after the other. The plan lives until end_of_launch.
+struct run_of_operations {
+  operation* first;
+  std::uint32_t count;
+
+  void run() const noexcept {
+    for (operation *next = first, *end = first + count; next != end; ++next) next->body(*next);
+  }
+};
+
+// The last operation of a launch: the plan may go.
+struct end_of_launch {
+  launch_plan* plan;
+
+  void run() const noexcept { plan_reference::adopt(plan); }
+};
+
+}  // namespace
+
+CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, refusal& reason) {
+  const std::vector<graph_node*> order = from.in_order();
+  if (order.size() != from.nodes().size()) {
+    const auto in_cycle = std::ranges::find_if(from.nodes(), [](const graph_node* node) { return node->mark != 0; });
+    reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, *in_cycle};
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  plan_reference plan = compile(from, order);
+  std::vector<engine::timeline*> lanes;
+  lanes.reserve(plan->lanes - 1);
+  std::vector<std::optional<submission>> open(plan->lanes - 1);
+  while (lanes.size() < lanes.capacity()) lanes.push_back(&engine::timeline::acquire());
+
+  const std::lock_guard lock{mutex_};
+  plan_ = std::move(plan);
+  flags_ = flags;
+  last_launch_ = {};
+  lanes_ = std::move(lanes);
+  open_ = std::move(open);
+  reached_.resize(plan_->awaited_steps);
+  return CUDA_SUCCESS;
+}
+
+void graph_exec::close() noexcept {
+  const std::lock_guard lock{mutex_};
+  plan_ = {};
+  for (engine::timeline* lane : lanes_) lane->release_when_drained();
+  lanes_.clear();
+  open_.clear();
+}
+
+CUresult graph_exec::launch(stream& in) {
+  const std::lock_guard lock{mutex_};
+  if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // The lanes are published after the stream's own part, which they wait for; also when there is no memory for all of it.
+  const struct lanes_closing {
+    std::vector<std::optional<submission>>& open;
+    ~lanes_closing() {
+      for (std::optional<submission>& lane : open) lane.reset();
+    }
+  } closing{open_};
+  last_launch_ = in.submit_many([&](submission& main) {
+    main.add_wait(last_launch_);
+    submit_plan(main);
+  });
+  return CUDA_SUCCESS;
+}
+
+void graph_exec::submit_plan(submission& main) {
+  launch_plan& plan = *plan_.get();
+  const end_of_launch last{plan_reference{&plan}.release()};  // one more user until then
+  const point start = main.end();
+  for (const plan_step& step : plan.steps) {
+    if (step.lane != 0 && !open_[step.lane - 1]) {
+      // Whatever the first step of a lane waits for comes after the start.
+      open_[step.lane - 1].emplace(*lanes_[step.lane - 1]).add_wait(start);
+    }
+    submission& to = step.lane == 0 ? main : *open_[step.lane - 1];
+    for (std::uint32_t i = 0; i < step.waits; ++i) to.add_wait(reached_[plan.waits[step.first_wait + i]]);
+    submit_step(step, to);
+    if (step.awaited_as != plan_step::no_number) reached_[step.awaited_as] = to.end();
+  }
+  for (std::optional<submission>& lane : open_) main.add_wait(lane->end());
+  main.add(make_operation(last, operation_kind::work, true));
+}
+
+void graph_exec::submit_step(const plan_step& step, submission& to) {
+  operation* const first = plan_->operations.data() + step.first_operation;
+  switch (step.kind) {
+    case step_kind::run:
+      if (step.operations == 1) {
+        to.add(*first);
+      } else {
+        const bool takes_long = step.takes_long || step.operations >= many_operations;
+        to.add(make_operation(run_of_operations{first, step.operations},
+                              takes_long ? operation_kind::long_work : operation_kind::work));
+      }
+      return;
+    case step_kind::alone: to.add(*first); return;
+    case step_kind::record_event:
+      if (event* recorded = this_process().events.find(step.event)) {
+        if (recorded->timed()) to.add(recorded->stamp_for_next_record());
+        recorded->record_at(to.end());
+      }
+      return;
+    case step_kind::wait_event:
+      if (const event* awaited = this_process().events.find(step.event)) to.add_wait(awaited->recorded_point());
+      return;
+    case step_kind::join: return;
+  }
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,57 @@
+// model/graph_exec.hpp - an executable graph: what was instantiated, ready to be launched any number of times.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/timeline.hpp"
+#include "embedded/model/launch_plan.hpp"
+
+namespace weir::embedded::model {
+
+class graph;
+struct graph_node;
+class stream;
+
+// Independent of the graph that it was made from. Objects are reused (handle_table.hpp): instantiate() begins a life, close() ends it.
+//
+// Thread safety: all members, from any thread; instantiate() with the lock of the graphs held.
+class graph_exec {
+ public:
+  // Why a graph could not be instantiated.
+  struct refusal {
+    abi::CUgraphInstantiateResult why = abi::CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    graph_node* because_of = nullptr;
+  };
+
+  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle. Throws std::bad_alloc.
+  abi::CUresult instantiate(const graph& from, unsigned long long flags, refusal& reason);
+
+  // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing.
+  // Throws std::bad_alloc; then part of the graph may have been submitted.
+  abi::CUresult launch(stream& in);
+
+  // What was launched still runs. The handle must have been retired before.
+  void close() noexcept;
+
+  // CUDA_GRAPH_INSTANTIATE_FLAG_*, as cuGraphExecGetFlags tells them.
+  [[nodiscard]] unsigned long long flags() const noexcept { return flags_; }
+
+ private:
+  using submission = engine::timeline::submission;
+  void submit_plan(submission& main);
+  void submit_step(const plan_step& step, submission& to);
+
+  std::mutex mutex_;  // launches of an executable come one after the other
+  plan_reference plan_;
+  unsigned long long flags_ = 0;
+  engine::point last_launch_;
+  std::vector<engine::timeline*> lanes_;         // of the plan's lanes but the first, which is the stream's own
+  std::vector<std::optional<submission>> open_;  // scratch of a launch: a submission to each of them
+  std::vector<engine::point> reached_;  // scratch of a launch: where each step that others wait for is complete
+};
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,60 @@
+// model/graph_node.hpp - a node of a graph: its kind, its parameters, its edges.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "driver/abi.hpp"
+
+namespace weir::embedded::model {
+
+class graph;
+
+// What the program gave for a node of each kind, checked.
+
+struct empty_params {};
+
+struct set_params {
+  abi::CUDA_MEMSET_NODE_PARAMS what;
+  abi::CUcontext in;
+};
+
+struct copy_params {
+  abi::CUDA_MEMCPY3D what;
+  abi::CUcontext in;
+};
+
+struct value_params {
+  abi::CUcontext in;
+  std::vector<abi::CUstreamBatchMemOpParams> operations;
+};
+
+struct child_params {
+  graph* embedded;  // the node's own
+};
+
+struct record_params {
+  abi::CUevent event;
+};
+
+struct wait_params {
+  abi::CUevent event;
+};
+
+using node_params = std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params,
+                                 child_params, record_params, wait_params>;
+
+// Objects are reused (handle_table.hpp). Guarded by the lock of the graphs (process::graphs_mutex).
+struct graph_node {
+  graph* in = nullptr;
+  node_params params;
+  std::vector<graph_node*> dependencies;  // in the order in which the edges were added; none twice
+  std::vector<graph_node*> dependents;
+  abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
+  std::size_t mark = 0;                    // scratch of whoever walks the graph
+
+  [[nodiscard]] abi::CUgraphNodeType type() const noexcept;
+  [[nodiscard]] abi::CUgraphNode handle() const noexcept;
+};
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,94 @@
+// model/launch_plan.hpp - a graph compiled to what a launch submits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
+#include "embedded/model/graph_node.hpp"
+#include "embedded/model/user_object.hpp"
+#include "embedded/model/work.hpp"
+
+namespace weir::embedded::model {
+
+// Work that the engine does on a lane in one go.
+enum class step_kind : std::uint8_t {
+  run,           // operations that run one after the other, as one operation of the lane
+  alone,         // an operation that the engine has to see: a host function, a wait for a value
+  record_event,  // the event is recorded there at each launch
+  wait_event,    // the lane waits for the point that the event has at the launch
+  join,          // nothing but its waits
+};
+
+// A part of a lane's work, which waits for steps of other lanes first.
+struct plan_step {
+  step_kind kind = step_kind::join;
+  bool takes_long = false;  // has operations of kind long_work
+  std::uint32_t lane = 0;
+  std::uint32_t first_operation = 0;
+  std::uint32_t operations = 0;
+  std::uint32_t first_wait = 0;
+  std::uint32_t waits = 0;
+  std::uint32_t awaited_as = no_number;  // its number among the steps that others wait for
+  abi::CUevent event = nullptr;
+
+  static constexpr std::uint32_t no_number = ~std::uint32_t{0};
+};
+
+// Lanes are lines of work that go on beside each other; lane 0 is the stream's own. What nothing can hold up runs there in
+// one go, one node after the other: that costs less than telling other threads of it. Each node that may be held up (by a host function,
+// a value, an event) and what depends on it has another lane, unless all that follows depends on it anyhow, so that it
+// holds nothing else.
+//
+// Shared by the executable and its launches in flight, and not changed while it is: an update makes another.
+class launch_plan {
+ public:
+  std::vector<plan_step> steps;      // each comes after those that it waits for
+  std::vector<std::uint32_t> waits;  // numbers of awaited steps
+  std::vector<engine::operation> operations;
+  std::deque<pitched_copy_work>
+      pitched_copies;  // of operations that do not hold their own; a deque: they stay where they are
+  std::uint32_t lanes = 1;
+  std::uint32_t awaited_steps = 0;
+  user_object_references kept_alive;
+
+  std::atomic<std::uint32_t> users{0};  // plan_reference
+};
+
+// A counted reference to a plan.
+class plan_reference {
+ public:
+  plan_reference() = default;
+  explicit plan_reference(launch_plan* plan) noexcept : plan_{plan} {
+    if (plan_ != nullptr) plan_->users.fetch_add(1, std::memory_order_relaxed);
+  }
+  plan_reference(plan_reference&& other) noexcept : plan_{std::exchange(other.plan_, nullptr)} {}
+  plan_reference& operator=(plan_reference&& other) noexcept {
+    std::swap(plan_, other.plan_);
+    return *this;
+  }
+  ~plan_reference() {
+    if (plan_ != nullptr && plan_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) delete plan_;
+  }
+
+  [[nodiscard]] launch_plan* get() const noexcept { return plan_; }
+  [[nodiscard]] launch_plan* operator->() const noexcept { return plan_; }
+  [[nodiscard]] launch_plan* release() noexcept { return std::exchange(plan_, nullptr); }
+  static plan_reference adopt(launch_plan* plan) noexcept {
+    plan_reference adopted;
+    adopted.plan_ = plan;
+    return adopted;
+  }
+
+ private:
+  launch_plan* plan_ = nullptr;
+};
+
+// Compiles a graph without cycles, whose nodes are given in order. Throws std::bad_alloc.
+[[nodiscard]] plan_reference compile(const graph& from, const std::vector<graph_node*>& order);
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,172 @@
+// model/node_work.cpp - parameters checked and turned into operations; captured work turned into parameters.
+#include "embedded/model/node_work.hpp"
+
+#include "embedded/model/box_copy.hpp"
+#include "embedded/model/context.hpp"
+#include "embedded/model/launch_plan.hpp"
+#include "embedded/model/value_work.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+using engine::make_operation;
+using engine::operation_kind;
+
+namespace {
+
+// Above this many bytes an operation takes so long that others should not wait behind it without need.
+constexpr std::size_t long_bytes = 16 * 1024;
+
+constexpr operation_kind kind_of(std::size_t bytes) {
+  return bytes > long_bytes ? operation_kind::long_work : operation_kind::work;
+}
+
+struct copy_by_address {
+  const pitched_copy_work* what;
+
+  void run() const noexcept { what->run(); }
+};
+
+bool is_linear(const pitched_copy_work& copy) {
+  return copy.depth == 1 && (copy.height == 1 || (copy.to_pitch == copy.width && copy.from_pitch == copy.width));
+}
+
+// One side of a copy as a node's parameters tell it.
+struct side_of_node {
+  CUmemorytype type;
+  void* host;
+  CUdeviceptr device;
+};
+
+side_of_node side_of(const std::byte* at) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  const allocation* in = address_map::find(address);
+  const bool on_host = in == nullptr || in->on_host;
+  return {on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, on_host ? const_cast<std::byte*>(at) : nullptr,
+          on_host ? 0 : address};
+}
+
+}  // namespace
+
+CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept {
+  const std::size_t element = params.elementSize;
+  if (element != 1 && element != 2 && element != 4) return CUDA_ERROR_INVALID_VALUE;
+  if (params.width == 0 || params.height == 0 || params.dst % element != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::size_t row = 0;
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(params.width, element, &row)) return CUDA_ERROR_INVALID_VALUE;
+  if (params.height > 1) {
+    if (params.pitch < row || params.pitch % element != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (__builtin_mul_overflow(params.pitch, params.height - 1, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (__builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
+  place to;
+  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to); status != CUDA_SUCCESS) return status;
+  out = {to.at, params.pitch, params.width, params.height, params.value, params.elementSize};
+  return CUDA_SUCCESS;
+}
+
+CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out) noexcept {
+  const box_copy copy = describe(params);
+  if (copy.size.empty()) return CUDA_ERROR_INVALID_VALUE;
+  place to;
+  place from;
+  return lay_out(copy, to, from, out);
+}
+
+CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) {
+  value_work unused;
+  for (const CUstreamBatchMemOpParams& operation : operations) {
+    if (const CUresult status = make_work(operation, unused); status != CUDA_SUCCESS) return status;
+  }
+  return CUDA_SUCCESS;
+}
+
+set_params params_of(const set_work& work, const context& in) noexcept {
+  return {{.dst = reinterpret_cast<CUdeviceptr>(work.to),
+           .pitch = work.pitch,
+           .value = work.value,
+           .elementSize = work.element_size,
+           .width = work.width,
+           .height = work.height},
+          in.handle()};
+}
+
+copy_params params_of(const copy_work& work, const context& in) noexcept {
+  return params_of(pitched_copy_work{.to = work.to, .from = work.from, .width = work.bytes}, in);
+}
+
+copy_params params_of(const pitched_copy_work& work, const context& in) noexcept {
+  const side_of_node to = side_of(work.to);
+  const side_of_node from = side_of(work.from);
+  CUDA_MEMCPY3D what{};
+  what.srcMemoryType = from.type;
+  what.srcHost = from.host;
+  what.srcDevice = from.device;
+  what.srcPitch = work.from_pitch;
+  what.srcHeight = work.from_pitch == 0 ? 0 : work.from_slice / work.from_pitch;
+  what.dstMemoryType = to.type;
+  what.dstHost = to.host;
+  what.dstDevice = to.device;
+  what.dstPitch = work.to_pitch;
+  what.dstHeight = work.to_pitch == 0 ? 0 : work.to_slice / work.to_pitch;
+  what.WidthInBytes = work.width;
+  what.Height = work.height;
+  what.Depth = work.depth;
+  return {what, in.handle()};
+}
+
+value_params params_of(const value_wait& work, const context& in) {
+  CUstreamBatchMemOpParams operation{};
+  operation.waitValue.operation = work.size == 4 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64;
+  operation.waitValue.address = reinterpret_cast<CUdeviceptr>(work.word);
+  operation.waitValue.value64 = work.value;
+  operation.waitValue.flags = work.comparison;
+  return {in.handle(), {operation}};
+}
+
+value_params params_of(const value_write& work, const context& in) {
+  CUstreamBatchMemOpParams operation{};
+  operation.writeValue.operation = work.size == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  operation.writeValue.address = reinterpret_cast<CUdeviceptr>(work.word);
+  operation.writeValue.value64 = work.value;
+  operation.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  return {in.handle(), {operation}};
+}
+
+bool is_wait(const CUstreamBatchMemOpParams& operation) noexcept {
+  return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
+
+// The parameters were checked when the node got them; of memory that is gone since, they say where it was.
+void append_operations(const graph_node& node, launch_plan& to) {
+  if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&node.params)) {
+    to.operations.push_back(make_operation(host_work{host->fn, host->userData}, operation_kind::host));
+  } else if (const auto* set = std::get_if<set_params>(&node.params)) {
+    const CUDA_MEMSET_NODE_PARAMS& p = set->what;
+    const set_work work{reinterpret_cast<std::byte*>(p.dst), p.pitch, p.width, p.height, p.value, p.elementSize};
+    to.operations.push_back(make_operation(work, kind_of(p.width * p.height * p.elementSize)));
+  } else if (const auto* copy = std::get_if<copy_params>(&node.params)) {
+    pitched_copy_work work;
+    if (to_work(copy->what, work) != CUDA_SUCCESS) return;
+    const std::size_t bytes = work.width * work.height * work.depth;
+    if (is_linear(work)) {
+      to.operations.push_back(make_operation(copy_work{work.to, work.from, bytes}, kind_of(bytes)));
+    } else {
+      to.pitched_copies.push_back(work);
+      to.operations.push_back(make_operation(copy_by_address{&to.pitched_copies.back()}, kind_of(bytes)));
+    }
+  } else if (const auto* values = std::get_if<value_params>(&node.params)) {
+    for (const CUstreamBatchMemOpParams& operation : values->operations) {
+      value_work work;
+      if (make_work(operation, work) != CUDA_SUCCESS) continue;
+      if (const auto* wait = std::get_if<value_wait>(&work)) {
+        to.operations.push_back(make_operation(*wait, operation_kind::wait_value));
+      } else if (const auto* write = std::get_if<value_write>(&work)) {
+        to.operations.push_back(make_operation(*write));
+      }
+    }
+  }
+}
+
+}  // namespace weir::embedded::model
