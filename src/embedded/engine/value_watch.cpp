@@ -17,7 +17,6 @@ void value_watch::add(timeline& line) noexcept {
   {
     const std::lock_guard lock{mutex_};
     waiting_.push_back(&line);
-    arrived_.reserve(waiting_.size());
     first = !std::exchange(started_, true);
   }
   additions_.fetch_add(1, std::memory_order_release);
@@ -29,13 +28,16 @@ void value_watch::add(timeline& line) noexcept {
 }
 
 bool value_watch::look() noexcept {
-  const std::lock_guard lock{mutex_};
   arrived_.clear();
-  std::erase_if(waiting_, [&](timeline* line) {
-    if (!line->value_arrived()) return false;
-    arrived_.push_back(line);
-    return true;
-  });
+  {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(waiting_, [&](timeline* line) {
+      if (!line->value_arrived()) return false;
+      arrived_.push_back(line);
+      return true;
+    });
+  }
+  // Without the lock: under a deterministic schedule a timeline may run right here, to its next value.
   for (timeline* line : arrived_) line->unpark();
   return !arrived_.empty();
 }

@@ -19,15 +19,13 @@ class value_watch {
   // Takes a parked timeline; it is unparked when its value is there.
   void add(timeline& line) noexcept;
 
-  // Looks once, on the calling thread. True if a value had arrived.
-  bool look() noexcept;
-
  private:
   void keep_looking() noexcept;
+  bool look() noexcept;  // true if a value had arrived
 
   std::mutex mutex_;
   std::vector<timeline*> waiting_;
-  std::vector<timeline*> arrived_;  // kept for its capacity
+  std::vector<timeline*> arrived_;  // the looking thread's; kept for its capacity
   bool started_ = false;
   std::atomic<std::uint32_t> additions_{0};
 };
