@@ -1,7 +1,9 @@
 // context_test.cpp - the lives of contexts, the stacks of threads, and what a context is told.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -132,6 +134,47 @@ TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
   int left = 0;
   model::this_process().streams.for_each([&](const model::stream&) { ++left; });
   EXPECT_EQ(left, 0);
+}
+
+// Whoever uses a context that another thread resets is refused, or finds the next one; nothing breaks. What such a program
+// reads of streams that are gone is old or new (handle_table.hpp), which the thread sanitizer cannot know.
+TEST_F(Context, MayBeResetUnderItsUsers) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a race of the program's own";
+#endif
+  const CUcontext primary = retain();
+  std::atomic<bool> over{false};
+  std::atomic<int> surprises{0};
+  const auto expect_one_of = [&](CUresult result, std::initializer_list<CUresult> accepted) {
+    if (std::find(accepted.begin(), accepted.end(), result) == accepted.end()) ++surprises;
+    return result == CUDA_SUCCESS;
+  };
+  std::vector<std::thread> users;
+  for (int i = 0; i < 3; ++i) {
+    users.emplace_back([&] {
+      expect_one_of(driver.cuCtxSetCurrent(primary), {CUDA_SUCCESS});
+      while (!over) {
+        CUstream stream = nullptr;
+        CUevent event = nullptr;
+        if (!expect_one_of(driver.cuStreamCreate(&stream, 0), {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED}))
+          continue;
+        if (!expect_one_of(driver.cuEventCreate(&event, 0), {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED})) continue;
+        const auto gone = {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_HANDLE};
+        expect_one_of(driver.cuEventRecord(event, stream), gone);
+        expect_one_of(driver.cuStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0), gone);
+        expect_one_of(driver.cuStreamSynchronize(CU_STREAM_LEGACY), gone);
+        expect_one_of(driver.cuEventDestroy_v2(event), gone);
+        expect_one_of(driver.cuStreamDestroy_v2(stream), gone);
+      }
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    retain();
+  }
+  over = true;
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(surprises, 0);
 }
 
 // Of several places in the stack only the top goes.

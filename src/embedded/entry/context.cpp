@@ -2,7 +2,7 @@
 #include "embedded/entry/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/model/stream.hpp"
+#include "embedded/model/capture.hpp"
 
 namespace weir::embedded::entry {
 
@@ -164,12 +164,13 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
     model::context* found = nullptr;
     if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS) return status;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
     found->synchronize();
     return found->status();
   });
 }
 
-// Both name their context: null is none, and not the current one.
+// These two name their context: null is none, and not the current one.
 CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::context* found = nullptr;
@@ -177,6 +178,8 @@ CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* recorded = nullptr;
     if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS) return status;
+    if (&recorded->owner() != found) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
     return found->record(*recorded);
   });
 }
@@ -189,6 +192,8 @@ CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* awaited = nullptr;
     if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_captured_event(*awaited); status != CUDA_SUCCESS) return status;
     found->wait(awaited->recorded_point());
     return CUDA_SUCCESS;
   });

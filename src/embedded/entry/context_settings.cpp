@@ -2,7 +2,7 @@
 #include "embedded/entry/context_flags.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/model/stream.hpp"
+#include "embedded/model/capture.hpp"
 
 namespace weir::embedded::entry {
 
@@ -49,7 +49,11 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return with_current([&](model::context& context) { return context.limits.set(limit, value); });
+  return with_current([&](model::context& context) -> CUresult {
+    if (const CUresult status = context.limits.check(limit, value); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    return context.limits.set(limit, value);
+  });
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
@@ -61,8 +65,9 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-  return with_current([&](model::context& context) {
+  return with_current([&](model::context& context) -> CUresult {
     if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     context.cache_config.store(config, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });

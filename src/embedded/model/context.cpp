@@ -6,6 +6,7 @@
 
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
+#include "embedded/model/capture.hpp"
 #include "embedded/model/memory.hpp"
 #include "embedded/model/pool_registry.hpp"
 #include "embedded/model/process.hpp"
@@ -19,12 +20,14 @@ std::atomic<unsigned long long> next_id{1};
 
 abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
   if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS) return failure;
-  device_ = &on;
-  primary_ = primary;
-  id_ = next_id.fetch_add(1, std::memory_order_relaxed);
+  if (device_ == nullptr) {
+    device_ = &on;
+    primary_ = primary;
+  }
+  id_.store(next_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   limits.reset();
   cache_config.store(abi::CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
-  legacy_ = &make_stream(true);
+  legacy_.store(&make_stream(true), std::memory_order_release);
   flags.store(with_flags, std::memory_order_relaxed);
   closing_.store(false, std::memory_order_relaxed);
   life_.fetch_add(1, std::memory_order_release);
@@ -42,7 +45,9 @@ bool context::close() {
 
   process& p = this_process();
   p.streams.for_each([&](stream& s) {
-    if (&s.owner() == this && p.streams.retire(&s)) s.close();
+    if (&s.owner() != this || !p.streams.retire(&s)) return;
+    leave_capture(s);
+    s.close();
   });
   p.events.for_each([&](event& e) {
     if (&e.owner() != this || !p.events.retire(&e)) return;
@@ -58,7 +63,7 @@ bool context::close() {
     if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
     peers_.clear();
   }
-  legacy_->close();
+  legacy().close();
   memory::release_context(*this);
   return true;
 }
@@ -102,7 +107,6 @@ stream& context::all_streams() {
 }
 
 abi::CUresult context::record(event& at_end) {
-  if (&at_end.owner() != this) return abi::CUDA_ERROR_INVALID_HANDLE;
   stream& joined = all_streams();
   for (const engine::point until : points_so_far()) {
     if (until.line != &joined.line()) joined.wait(until);

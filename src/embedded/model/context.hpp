@@ -38,20 +38,20 @@ class context {
 
   [[nodiscard]] device& owner() const noexcept { return *device_; }
   [[nodiscard]] bool primary() const noexcept { return primary_; }
-  [[nodiscard]] unsigned long long id() const noexcept { return id_; }  // a new one in each life
+  [[nodiscard]] unsigned long long id() const noexcept { return id_.load(std::memory_order_relaxed); }  // of this life
   [[nodiscard]] abi::CUcontext handle() const noexcept;
 
   // Waits until everything in all streams of the context is complete.
   void synchronize();
 
-  // Records an event of the context behind everything in all its streams.
+  // Records an event behind everything in all its streams; CUDA_ERROR_INVALID_HANDLE for one of another context.
   abi::CUresult record(event& at_end);
 
   // Makes all later work of the context wait until the point is reached, in streams that are yet to be made, too.
   void wait(engine::point until);
 
   // The default stream that all threads share.
-  [[nodiscard]] stream& legacy() const noexcept { return *legacy_; }
+  [[nodiscard]] stream& legacy() const noexcept { return *legacy_.load(std::memory_order_acquire); }
 
   // The list of streams, for the legacy stream's ordering and for synchronize(). add() gives a new stream the points
   // that the context waits for; both throw std::bad_alloc, and then nothing has happened.
@@ -77,13 +77,13 @@ class context {
   std::vector<engine::point> points_so_far();
   stream& all_streams();
 
-  device* device_ = nullptr;
+  device* device_ = nullptr;  // this and the next: set once, in the first life
   bool primary_ = false;
-  unsigned long long id_ = 0;
+  std::atomic<unsigned long long> id_{0};
   std::atomic<bool> alive_{false};
   std::atomic<bool> closing_{false};
   std::atomic<unsigned long long> life_{0};
-  stream* legacy_ = nullptr;
+  std::atomic<stream*> legacy_{nullptr};
 
   std::mutex streams_mutex_;  // never held while work is submitted: a deterministic schedule runs work right there
   std::vector<stream*> streams_;

@@ -55,12 +55,17 @@ CUresult context_limits::get(CUlimit which, std::size_t& value) const noexcept {
   return CUDA_SUCCESS;
 }
 
-CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
+CUresult context_limits::check(CUlimit which, std::size_t value) noexcept {
   if (which >= CU_LIMIT_MAX) return CUDA_ERROR_INVALID_VALUE;
   const rule& r = rules[which];
   if (r.above == excess::unsupported) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   if (r.above == excess::read_only) return CUDA_ERROR_NOT_PERMITTED;
-  if (value > r.most && r.above == excess::refused) return CUDA_ERROR_INVALID_VALUE;
+  return value > r.most && r.above == excess::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
+  if (const CUresult status = check(which, value); status != CUDA_SUCCESS) return status;
+  const rule& r = rules[which];
   const std::size_t in_range = std::clamp(value, r.least, r.most);
   const std::lock_guard lock{mutex_};
   values_[which] = (in_range + r.step - 1) / r.step * r.step;

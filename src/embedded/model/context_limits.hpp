@@ -24,8 +24,9 @@ class context_limits {
   // longer have.
   [[nodiscard]] abi::CUresult get(abi::CUlimit which, std::size_t& value) const noexcept;
 
-  // The same, CUDA_ERROR_NOT_PERMITTED for one that can only be read, and CUDA_ERROR_INVALID_VALUE for a value out of
-  // range, where it is not brought into range instead.
+  // Would set() take the value? The same answers, CUDA_ERROR_NOT_PERMITTED for a limit that can only be read, and
+  // CUDA_ERROR_INVALID_VALUE for a value out of range, where it is not brought into range instead.
+  [[nodiscard]] static abi::CUresult check(abi::CUlimit which, std::size_t value) noexcept;
   abi::CUresult set(abi::CUlimit which, std::size_t value) noexcept;
 
  private:

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "embedded/model/capture.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -63,7 +64,9 @@ stream& thread_state::default_stream(context& in) {
 thread_state::~thread_state() {
   handle_table<stream, handle_kind::stream>& streams = this_process().streams;
   for (const default_entry& entry : default_streams_) {
-    if (streams.retire(entry.own, entry.handle)) entry.own->close();
+    if (!streams.retire(entry.own, entry.handle)) continue;
+    leave_capture(*entry.own);
+    entry.own->close();
   }
 }
 
