@@ -36,10 +36,17 @@ CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_proces
 
 graph& graph::make() {
   graph* made = this_process().graphs.acquire();
-  made->embedded_ = false;
+  made->parent_ = nullptr;
   made->capturing_ = false;
   this_process().graphs.publish(made);
   return *made;
+}
+
+bool graph::is_inside(const graph& other) const noexcept {
+  for (const graph* g = this; g != nullptr; g = g->parent_) {
+    if (g == &other) return true;
+  }
+  return false;
 }
 
 void graph::destroy() noexcept {
@@ -137,7 +144,7 @@ graph& graph::clone() const {
       made.cloned_from = original.handle();
       if (const auto* child = std::get_if<child_params>(&original.params)) {
         graph& embedded = child->embedded->clone();
-        embedded.set_embedded();
+        embedded.embed(copy);
         made.params = child_params{&embedded};
       } else {
         made.params = original.params;

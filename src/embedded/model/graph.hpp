@@ -51,9 +51,12 @@ class graph {
 
   [[nodiscard]] abi::CUgraph handle() const noexcept;
 
-  // Part of a child node, which it ends with.
-  [[nodiscard]] bool embedded() const noexcept { return embedded_; }
-  void set_embedded() noexcept { embedded_ = true; }
+  // Part of a child node of another graph, which it ends with.
+  [[nodiscard]] bool embedded() const noexcept { return parent_ != nullptr; }
+  void embed(graph& parent) noexcept { parent_ = &parent; }
+
+  // Is it the other, or part of one that is?
+  [[nodiscard]] bool is_inside(const graph& other) const noexcept;
 
   // A capture adds to it. Meanwhile it may not be destroyed, nor nodes taken out.
   [[nodiscard]] bool capturing() const noexcept { return capturing_; }
@@ -63,7 +66,7 @@ class graph {
 
  private:
   std::vector<graph_node*> nodes_;
-  bool embedded_ = false;
+  graph* parent_ = nullptr;
   bool capturing_ = false;
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;  // made when first asked for
 };

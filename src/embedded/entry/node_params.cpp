@@ -1,0 +1,139 @@
+// entry/node_params.cpp - what the driver checks of a node's parameters.
+#include "embedded/entry/node_params.hpp"
+
+#include "embedded/model/node_work.hpp"
+#include "embedded/model/value_work.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// The context that a copy or set is for. A host function has none.
+CUresult take_context(CUcontext& context) {
+  if (model::this_thread().in_host_function) return CUDA_ERROR_INVALID_VALUE;
+  if (context == nullptr) {
+    const model::context* current = model::this_thread().current();
+    if (current == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    context = current->handle();
+  }
+  return model::this_process().contexts.find(context) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+// How many bytes of the union a kind of node uses.
+std::size_t used_bytes(CUgraphNodeType type) {
+  switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return sizeof(CUDA_KERNEL_NODE_PARAMS_v3);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return sizeof(CUDA_MEMCPY_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return sizeof(CUDA_MEMSET_NODE_PARAMS_v2);
+    case CU_GRAPH_NODE_TYPE_HOST: return sizeof(CUDA_HOST_NODE_PARAMS_v2);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_EMPTY: return 0;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return sizeof(CUDA_EVENT_WAIT_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return sizeof(CUDA_EVENT_RECORD_NODE_PARAMS);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS_v2);
+    default: return sizeof(CUgraphNodeParams::reserved1);
+  }
+}
+
+}  // namespace
+
+CUresult take(const CUDA_HOST_NODE_PARAMS* given, model::node_params& out) {
+  if (given == nullptr || given->fn == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = *given;
+  return CUDA_SUCCESS;
+}
+
+CUresult take(const CUDA_MEMSET_NODE_PARAMS* given, CUcontext context, model::node_params& out) {
+  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = take_context(context); status != CUDA_SUCCESS) return status;
+  model::set_work unused;
+  if (const CUresult status = model::to_work(*given, unused); status != CUDA_SUCCESS) return status;
+  out = model::set_params{*given, context};
+  return CUDA_SUCCESS;
+}
+
+CUresult take(const CUDA_MEMCPY3D* given, CUcontext context, model::node_params& out) {
+  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = take_context(context); status != CUDA_SUCCESS) return status;
+  model::pitched_copy_work unused;
+  if (const CUresult status = model::to_work(*given, unused); status != CUDA_SUCCESS) return status;
+  out = model::copy_params{*given, context};
+  return CUDA_SUCCESS;
+}
+
+CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& out) {
+  if (given == nullptr || given->flags != 0 || given->count > model::most_operations_in_a_batch)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (model::this_process().contexts.find(given->ctx) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (given->count != 0 && given->paramArray == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::span operations{given->paramArray, given->count};
+  if (const CUresult status = model::check_operations(operations); status != CUDA_SUCCESS) return status;
+  out = model::value_params{given->ctx, {operations.begin(), operations.end()}};
+  return CUDA_SUCCESS;
+}
+
+CUresult take_record(CUevent event, model::node_params& out) {
+  if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = model::record_params{event};
+  return CUDA_SUCCESS;
+}
+
+CUresult take_wait(CUevent event, model::node_params& out) {
+  if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = model::wait_params{event};
+  return CUDA_SUCCESS;
+}
+
+CUresult take_child(CUgraph child, unsigned ownership, model::graph& parent, model::node_params& out) {
+  model::graph* found = find_graph(child);
+  if (found == nullptr || found == &parent) return CUDA_ERROR_INVALID_VALUE;
+  if (found->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+    if (found->capturing() || parent.is_inside(*found)) return CUDA_ERROR_INVALID_VALUE;
+  } else {
+    found = &found->clone();
+  }
+  found->embed(parent);
+  out = model::child_params{found};
+  return CUDA_SUCCESS;
+}
+
+CUresult take(const CUgraphNodeParams* given, model::node_params& out) {
+  if (given == nullptr || !unused_bytes_are_zero(*given)) return CUDA_ERROR_INVALID_VALUE;
+  switch (given->type) {
+    case CU_GRAPH_NODE_TYPE_EMPTY: out = model::empty_params{}; return CUDA_SUCCESS;
+    case CU_GRAPH_NODE_TYPE_HOST: return take(&given->host, out);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+      const CUDA_MEMSET_NODE_PARAMS_v2& p = given->memset;
+      const CUDA_MEMSET_NODE_PARAMS what{p.dst, p.pitch, p.value, p.elementSize, p.width, p.height};
+      return take(&what, p.ctx, out);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      if (given->memcpy.flags != 0) return CUDA_ERROR_INVALID_VALUE;
+      return take(&given->memcpy.copyParams, given->memcpy.copyCtx, out);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return take(&given->memOp, out);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return take_record(given->eventRecord.event, out);
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return take_wait(given->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+bool unused_bytes_are_zero(const CUgraphNodeParams& given) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(given.reserved1);
+  const auto zero = [](std::byte b) { return b == std::byte{0}; };
+  return std::ranges::all_of(given.reserved0, [](int r) { return r == 0; }) && given.reserved2 == 0 &&
+         std::all_of(bytes + used_bytes(given.type), bytes + sizeof given.reserved1, zero);
+}
+
+}  // namespace weir::embedded::entry

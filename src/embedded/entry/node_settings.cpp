@@ -1,0 +1,111 @@
+// entry/node_settings.cpp - cuGraph*NodeGetParams and SetParams: the parameters of nodes that are there.
+#include "embedded/entry/graph_handle.hpp"
+#include "embedded/entry/node_params.hpp"
+
+#include <utility>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Shows a node's parameters of one kind to a function that stores them.
+template <class Params, class Out, class Tell>
+CUresult get(CUgraphNode node, Out* out, Tell tell) {
+  return with_graphs([&](model::process&) -> CUresult {
+    model::graph_node* found = find_node(node);
+    Params* params = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
+    if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    tell(*params);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Replaces a node's parameters by what take(old, new) gives of the same kind.
+template <class Params, class Take>
+CUresult set(CUgraphNode node, Take take) {
+  return with_graphs([&](model::process&) -> CUresult {
+    model::graph_node* found = find_node(node);
+    const Params* old = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
+    if (old == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::node_params params;
+    if (const CUresult status = take(*old, params); status != CUDA_SUCCESS) return status;
+    found->params = std::move(params);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
+  return get<CUDA_HOST_NODE_PARAMS>(node, params, [&](const CUDA_HOST_NODE_PARAMS& p) { *params = p; });
+}
+
+CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
+  return set<CUDA_HOST_NODE_PARAMS>(
+      node, [&](const CUDA_HOST_NODE_PARAMS&, model::node_params& out) { return take(params, out); });
+}
+
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
+  return get<model::set_params>(node, params, [&](const model::set_params& p) { *params = p.what; });
+}
+
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
+  return set<model::set_params>(
+      node, [&](const model::set_params& old, model::node_params& out) { return take(params, old.in, out); });
+}
+
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
+  return get<model::copy_params>(node, params, [&](const model::copy_params& p) { *params = p.what; });
+}
+
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
+  return set<model::copy_params>(
+      node, [&](const model::copy_params& old, model::node_params& out) { return take(params, old.in, out); });
+}
+
+// The array stays the driver's own.
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return get<model::value_params>(node, params, [&](model::value_params& p) {
+    *params = {p.in, static_cast<unsigned>(p.operations.size()), p.operations.data(), 0};
+  });
+}
+
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return set<model::value_params>(
+      node, [&](const model::value_params&, model::node_params& out) { return take(params, out); });
+}
+
+CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return get<model::record_params>(node, event, [&](const model::record_params& p) { *event = p.event; });
+}
+
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
+  return set<model::record_params>(
+      node, [&](const model::record_params&, model::node_params& out) { return take_record(event, out); });
+}
+
+CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* event) {
+  return get<model::wait_params>(node, event, [&](const model::wait_params& p) { *event = p.event; });
+}
+
+CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
+  return set<model::wait_params>(
+      node, [&](const model::wait_params&, model::node_params& out) { return take_wait(event, out); });
+}
+
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
+  return get<model::child_params>(node, graph, [&](const model::child_params& p) { *graph = p.embedded->handle(); });
+}
+
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
+  return with_graphs([&](model::process&) -> CUresult {
+    model::graph_node* found = find_node(node);
+    if (found == nullptr || params == nullptr || params->type != found->type()) return CUDA_ERROR_INVALID_VALUE;
+    model::node_params taken;
+    if (const CUresult status = take(params, taken); status != CUDA_SUCCESS) return status;
+    found->params = std::move(taken);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry
