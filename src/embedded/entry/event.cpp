@@ -49,6 +49,7 @@ CUresult cuEventQuery(CUevent event) {
     model::event* found = nullptr;
     if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_captured_event(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     return found->query();
   });
 }
@@ -58,6 +59,7 @@ CUresult cuEventSynchronize(CUevent event) {
     model::event* found = nullptr;
     if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_captured_event(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     return found->synchronize();
   });
 }

@@ -145,23 +145,12 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
     std::vector<edge> wanted;
     if (const CUresult status = find_edges(from, to, count, *in, false, wanted); status != CUDA_SUCCESS) return status;
     if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-    // All or none; one that is named twice is found out when it is there already.
-    std::size_t added = 0;
-    CUresult status = CUDA_SUCCESS;
-    try {
-      for (; added < wanted.size(); ++added) {
-        if (model::graph::connected(*wanted[added].from, *wanted[added].to)) {
-          status = CUDA_ERROR_INVALID_VALUE;
-          break;
-        }
-        model::graph::connect(*wanted[added].from, *wanted[added].to);
-      }
-    } catch (const std::bad_alloc&) {
-      status = CUDA_ERROR_OUT_OF_MEMORY;
+    for (const edge& e : wanted) {
+      // One that is named twice is found out when the first is there already, and that one stays.
+      if (model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;
+      model::graph::connect(*e.from, *e.to);
     }
-    if (status == CUDA_SUCCESS) return status;
-    while (added-- != 0) model::graph::disconnect(*wanted[added].from, *wanted[added].to);
-    return status;
+    return CUDA_SUCCESS;
   });
 }
 

@@ -28,13 +28,19 @@ CUresult create_stream(CUstream* out, unsigned flags, int priority) {
   });
 }
 
+// What a question does to a stream that captures: an H200 counts some of them as uses.
+enum class in_capture { answered, refused };
+
 // Looks a stream up and hands it to a question that has an answer to store.
-template <class Answer, class Question>
+template <in_capture Then, class Answer, class Question>
 CUresult ask(CUstream handle, Answer* out, Question question) {
   return guarded([&](model::process& p) -> CUresult {
     if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* stream = nullptr;
     if (const CUresult status = find_stream(p, handle, stream); status != CUDA_SUCCESS) return status;
+    if (Then == in_capture::refused) {
+      if (const CUresult status = model::refuse_in_capture(*stream); status != CUDA_SUCCESS) return status;
+    }
     *out = question(*stream);
     return CUDA_SUCCESS;
   });
@@ -59,30 +65,23 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
-  return guarded([&](model::process& p) -> CUresult {
-    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
-    if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
-    *flags = found->flags();
-    return CUDA_SUCCESS;
-  });
+  return ask<in_capture::refused>(stream, flags, [](const model::stream& s) { return s.flags(); });
 }
 
 CUresult cuStreamGetPriority(CUstream stream, int* priority) {
-  return ask(stream, priority, [](const model::stream& s) { return s.priority(); });
+  return ask<in_capture::answered>(stream, priority, [](const model::stream& s) { return s.priority(); });
 }
 
 CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
-  return ask(stream, id, [](const model::stream& s) { return s.id(); });
+  return ask<in_capture::refused>(stream, id, [](const model::stream& s) { return s.id(); });
 }
 
 CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
-  return ask(stream, device, [](const model::stream& s) { return s.owner().owner().ordinal(); });
+  return ask<in_capture::refused>(stream, device, [](const model::stream& s) { return s.owner().owner().ordinal(); });
 }
 
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return ask(stream, context, [](const model::stream& s) { return s.owner().handle(); });
+  return ask<in_capture::answered>(stream, context, [](const model::stream& s) { return s.owner().handle(); });
 }
 
 CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
@@ -96,6 +95,7 @@ CUresult cuStreamQuery(CUstream stream) {
     model::stream* found = nullptr;
     if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     return found->idle() ? engine::device_failure() : CUDA_ERROR_NOT_READY;
   });
 }
@@ -105,6 +105,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     model::stream* found = nullptr;
     if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     found->synchronize();
     return engine::device_failure();
   });
@@ -115,7 +116,10 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     model::stream* waiting = nullptr;
     if (const CUresult status = find_stream(p, stream, waiting); status != CUDA_SUCCESS) return status;
     model::event* awaited = nullptr;
-    if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) {
+      model::refuse_in_capture(*waiting);  // the one bad argument that breaks a capture
+      return status;
+    }
     if ((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
     return model::wait_for_event(*waiting, *awaited, flags);
   });
