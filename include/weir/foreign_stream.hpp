@@ -28,6 +28,11 @@ concept gives_by_value = requires(const S& s) {
   { s.value() } -> std::same_as<CUstream_st*>;
 };
 
+template <class S>
+concept smart_pointer = requires {
+  typename S::element_type;
+};
+
 }  // namespace detail
 
 // A class of somebody else that gives a raw stream by get() or value(). A stream_ref is made from it implicitly.
@@ -35,10 +40,11 @@ template <class S>
 concept stream_source =
     std::is_class_v<S> && !detail::is_own_stream<S> && (detail::gives_by_get<S> || detail::gives_by_value<S>);
 
-// One that is also made from a raw stream: a reference type. weir's streams convert to it implicitly.
+// One that is also made from a raw stream: a reference type. weir's streams convert to it implicitly. Smart pointers,
+// which would own what they are made from, are not meant.
 // The rule is structural, so no header of that library is needed here, and none has to be known.
 template <class S>
-concept foreign_stream = stream_source<S> && std::constructible_from<S, CUstream_st*>;
+concept foreign_stream = stream_source<S> && std::constructible_from<S, CUstream_st*> && !detail::smart_pointer<S>;
 
 namespace detail {
 

@@ -7,6 +7,7 @@
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 #include "api/stream_state.hpp"
+#include "api/thread_object.hpp"
 #include "api/unraised.hpp"
 
 #include <fmt/format.h>
@@ -55,10 +56,7 @@ class thread_slots {
   std::vector<slot> slots_;
 };
 
-thread_slots& slots() {
-  static thread_local thread_slots mine;
-  return mine;
-}
+thread_slots& slots() { return detail::thread_object<thread_slots>::get(); }
 
 // What the environment says, read once: a later change would make threads differ.
 struct wished_default {

@@ -15,7 +15,8 @@ struct stream_identity {
   friend bool operator==(const stream_identity&, const stream_identity&) noexcept = default;
 };
 
-// Of a stream that weir owns by its id, of a default stream by its thread or current context, of others by handle alone.
+// Of a stream that weir owns by its id, of a default stream by its thread or current context, of others by handle
+// alone.
 [[nodiscard]] stream_identity identify(abi::CUstream stream) noexcept;
 
 // A number of the calling thread that no other thread ever has.

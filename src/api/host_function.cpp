@@ -5,6 +5,7 @@
 #include "api/guard.hpp"
 #include "api/host_failures.hpp"
 #include "api/reclaimer.hpp"
+#include "api/unraised.hpp"
 
 #include <exception>
 #include <mutex>
@@ -67,15 +68,8 @@ void discard(host_call& call) noexcept {
   call.give_back(call);
 }
 
-// What the driver calls. It must not be left by an exception, and what the closure owns must not be destroyed here.
-void CUDA_CB run_host_call(CUstream, CUresult status, void* data) {
-  host_call& call = *static_cast<host_call*>(data);
-  const host_function_mark mark;
-  try {
-    call.invoke(call, static_cast<errc>(status));
-  } catch (...) {
-    keep_host_failure({call.stream, call.owner}, std::current_exception());
-  }
+// The same, on weir's own thread: in the driver's nothing may be destroyed that could make a CUDA call.
+void discard_elsewhere(host_call& call) noexcept {
   if (call.destroy == nullptr) {
     call.give_back(call);
     return;
@@ -87,14 +81,69 @@ void CUDA_CB run_host_call(CUstream, CUresult status, void* data) {
   leave_chore(call);
 }
 
-// A callback in a capture would break it, so it is refused before the driver sees it.
-void refuse_in_capture(CUstream stream, call_site at) {
+// What the driver calls. It must not be left by an exception.
+void CUDA_CB run_once(CUstream, CUresult status, void* data) {
+  host_call& call = *static_cast<host_call*>(data);
+  const host_function_mark mark;
+  try {
+    call.invoke(call, static_cast<errc>(status));
+  } catch (...) {
+    keep_host_failure({call.stream, call.owner}, std::current_exception());
+  }
+  discard_elsewhere(call);
+}
+
+// The same at each launch of a graph.
+void CUDA_CB run_captured(void* data) {
+  host_call& call = *static_cast<host_call*>(data);
+  const host_function_mark mark;
+  try {
+    call.invoke(call, errc::success);
+  } catch (...) {
+    raise_to_hook(std::current_exception());
+  }
+}
+
+// When the last graph, executable and launch with it are gone.
+void CUDA_CB end_captured(void* data) { discard_elsewhere(*static_cast<host_call*>(data)); }
+
+CUgraph graph_of_capture(CUstream stream, call_site at) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
-  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return;
-  const bool active = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  fail(active ? errc::stream_capture_unsupported : errc::stream_capture_invalidated, "cuStreamAddCallback",
-       stream_ref{stream}, at);
+  CUgraph graph = nullptr;
+  CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr);
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
+    answer = driver().cuStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr);
+  }
+  check(answer, "cuStreamGetCaptureInfo", stream_ref{stream}, at);
+  return graph;
+}
+
+// Adds the call to the graph that the stream is captured into. `ours` tells whether the block is still the caller's
+// when this throws.
+void capture(CUstream stream, host_call& call, bool& ours, call_site at) {
+  const stream_ref on{stream};
+  const CUgraph graph = graph_of_capture(stream, at);
+  CUuserObject owner = nullptr;
+  check(driver().cuUserObjectCreate(&owner, &call, &end_captured, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+        "cuUserObjectCreate", on, at);
+  ours = false;
+  const char* name = "cuGraphRetainUserObject";
+  CUresult answer = driver().cuGraphRetainUserObject(graph, owner, 1, CU_GRAPH_USER_OBJECT_MOVE);
+  const bool owned_by_graph = answer == CUDA_SUCCESS;
+  if (owned_by_graph) {
+    name = "cuLaunchHostFunc";
+    answer = driver().cuLaunchHostFunc(stream, &run_captured, &call);
+    if (answer == CUDA_SUCCESS) return;
+  }
+  // The closure goes here, on the thread of the caller; the block goes with the user object, which refers to it.
+  if (call.destroy != nullptr) call.destroy(call);
+  call.destroy = nullptr;
+  if (owned_by_graph) {
+    check_unraised(driver().cuGraphReleaseUserObject(graph, owner, 1), "cuGraphReleaseUserObject", on);
+  } else {
+    check_unraised(driver().cuUserObjectRelease(owner, 1), "cuUserObjectRelease", on);
+  }
+  check(answer, name, on, at);
 }
 
 }  // namespace
@@ -114,17 +163,25 @@ void* host_call_block(std::size_t bytes, std::size_t alignment, void (**give_bac
   return ::operator new(bytes, page);
 }
 
-void enqueue_host_call(stream_ref stream, host_call& call, call_site at) {
+void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use, call_site at) {
   constexpr const char* name = "cuStreamAddCallback";
+  bool ours = true;
   try {
     const CUstream handle = usable(stream, name, at);
-    refuse_in_capture(handle, at);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    check(driver().cuStreamIsCapturing(handle, &status), "cuStreamIsCapturing", stream, at);
+    if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) fail(errc::stream_capture_invalidated, name, stream, at);
+    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+      if (use == host_call_use::once) fail(errc::stream_capture_unsupported, name, stream, at);
+      capture(handle, call, ours, at);
+      return;
+    }
     const stream_identity identity = identify(handle);
     call.stream = identity.handle;
     call.owner = identity.owner;
-    check(driver().cuStreamAddCallback(handle, &run_host_call, &call, 0), name, stream, at);
+    check(driver().cuStreamAddCallback(handle, &run_once, &call, 0), name, stream, at);
   } catch (...) {
-    discard(call);
+    if (ours) discard(call);
     throw;
   }
 }

@@ -4,6 +4,7 @@
 #include "api/check.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
+#include "api/thread_object.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -82,11 +83,6 @@ class thread_events {
   std::vector<owned_event> mine_;
 };
 
-thread_events& events_of_this_thread() {
-  static thread_local thread_events mine;
-  return mine;
-}
-
 // Does that stream stay in its context for as long as the table remembers it? Streams of weir's do, since their end is
 // noticed; others do in a context that never ends; default streams change theirs.
 bool can_be_remembered(CUstream stream, CUcontext context, call_site at) {
@@ -104,7 +100,7 @@ CUevent find_kept_event(CUstream stream, call_site at) {
   }
   const CUcontext context = context_of(stream, at);
   if (context == nullptr) fail(errc::invalid_context, "cuEventCreate", stream_ref{stream}, at);
-  const CUevent event = events_of_this_thread().of(context, at);
+  const CUevent event = thread_object<thread_events>::get().of(context, at);
   if (can_be_remembered(stream, context, at)) kept_entry(stream) = {stream, event};
   return event;
 }

@@ -12,12 +12,12 @@
 
 namespace weir::detail {
 
-// A wait binds to the record that the event holds when the wait is queued, so one event serves a thread for any number of
-// waits, one after the other; as no other thread has it, no lock is needed. It is untimed and of the context of the
+// A wait binds to the record that the event holds when the wait is queued, so one event serves a thread for any number
+// of waits, one after the other; as no other thread has it, no lock is needed. It is untimed and of the context of the
 // stream that it is recorded in. When a thread ends its events go to a pool for the next thread.
 
-// The last few streams of this thread with the event of their context: a table as plain as can be, so that a look costs a
-// few instructions.
+// The last few streams of this thread with the event of their context: a table as plain as can be, so that a look costs
+// a few instructions.
 struct kept_events {
   struct entry {
     abi::CUstream stream;

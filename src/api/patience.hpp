@@ -6,8 +6,8 @@
 namespace weir::detail {
 
 // Calls ask() until it answers something else than not_ready or the time, in nanoseconds, is over, and gives the last
-// answer. Asks at once and again and again for a few microseconds, as work on a device is short; then sleeps in between, at
-// most a millisecond, so that a long wait costs next to nothing.
+// answer. Asks at once and again and again for a few microseconds, as work on a device is short; then sleeps in
+// between, at most a millisecond, so that a long wait costs next to nothing.
 template <class Ask>
 [[nodiscard]] errc ask_patiently(long long timeout, const Ask& ask);
 

@@ -62,9 +62,11 @@ class reclaimer {
     if (std::this_thread::get_id() == thread_.load(std::memory_order_relaxed)) return;
     std::unique_lock lock{mutex_};
     if (unfinished() == 0 || !start_thread()) return;
-    ++drains_;
+    // Only a round that begins after this call tells what is done.
+    const std::uint64_t mine = ++drains_;
     work_.notify_one();
     idle_.wait(lock, [&] {
+      if (answered_ < mine) return false;
       const std::size_t excused = waiting_for_captures_ + (busy_too ? 0 : busy_);
       return queue_.load(std::memory_order_relaxed) == nullptr && unfinished() <= excused;
     });
@@ -133,9 +135,9 @@ class reclaimer {
     std::unique_lock lock{mutex_};
     busy_ = busy;
     waiting_for_captures_ = captured;
+    answered_ = seen_;
     idle_.notify_all();
-    const std::uint64_t seen = drains_;
-    const auto called = [&] { return queue_.load(std::memory_order_relaxed) != nullptr || drains_ != seen; };
+    const auto called = [&] { return queue_.load(std::memory_order_relaxed) != nullptr || drains_ != seen_; };
     if (busy + captured == 0) {
       work_.wait(lock, called);
     } else if (work_.wait_for(lock, pause, called)) {
@@ -146,6 +148,7 @@ class reclaimer {
     // Nobody is excused while chores run: drain() decides at the end of a round only.
     busy_ = 0;
     waiting_for_captures_ = 0;
+    seen_ = drains_;
   }
 
   std::atomic<chore*> queue_{nullptr};  // a stack: the newest first
@@ -156,7 +159,9 @@ class reclaimer {
   std::condition_variable work_;
   std::condition_variable idle_;
   bool started_ = false;
-  std::uint64_t drains_ = 0;  // counts calls of drain(), each of which wakes the thread
+  std::uint64_t drains_ = 0;    // counts calls of drain(), each of which wakes the thread
+  std::uint64_t seen_ = 0;      // drains_ when the present round began
+  std::uint64_t answered_ = 0;  // seen_ of the last round that ended
   std::size_t busy_ = 0;
   std::size_t waiting_for_captures_ = 0;
 };

@@ -12,9 +12,9 @@
 
 namespace weir::detail {
 
-// Leaves the chore to the thread, which is started at the first one and sleeps when there is none. Never blocks and never
-// fails: a chore whose thread cannot be started waits for the next one's. Chores are begun in order; one that answers
-// busy or capture_open is asked again later. A chore may leave further ones.
+// Leaves the chore to the thread, which is started at the first one and sleeps when there is none. Never blocks and
+// never fails: a chore whose thread cannot be started waits for the next one's. Chores are begun in order; one that
+// answers busy or capture_open is asked again later. A chore may leave further ones.
 void leave_chore(chore& what) noexcept;
 
 // A chore made of a function object.

@@ -53,7 +53,8 @@ void use_list::note(CUstream stream, call_site at) {
       }
     }
   }
-  // No lock while the driver makes an event. Two threads may make one for the same stream; one entry too many does no harm.
+  // No lock while the driver makes an event. Two threads may make one for the same stream; one entry too many does no
+  // harm.
   const CUevent event = make_event(stream, at);
   const std::lock_guard lock{lock_};
   uses_.push_back({stream, thread_of(stream), nullptr, event});
