@@ -29,7 +29,9 @@ CUresult copy_located(const side& to, const side& from, std::size_t bytes, Copy&
   place target;
   place source;
   if (const CUresult status = model::locate(to.address, bytes, to.kind, target); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = model::locate(from.address, bytes, from.kind, source); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::locate(from.address, bytes, from.kind, source); status != CUDA_SUCCESS) {
+    return status;
+  }
   return copy(target, source);
 }
 
@@ -67,7 +69,9 @@ CUresult check_peers(CUcontext one, CUcontext other) {
 
 }  // namespace
 
-CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes) { return copy_now(any_side(dst), any_side(src), bytes); }
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes) {
+  return copy_now(any_side(dst), any_side(src), bytes);
+}
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void* src, size_t bytes) {
   return copy_now(device_side(dst), host_side(src), bytes);

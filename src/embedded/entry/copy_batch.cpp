@@ -18,7 +18,8 @@ struct located_copy {
 };
 
 // Each set of attributes holds from its index on, up to the next one's.
-bool are_in_order(std::span<const CUmemcpyAttributes> attributes, std::span<const std::size_t> indices, std::size_t count) {
+bool are_in_order(std::span<const CUmemcpyAttributes> attributes, std::span<const std::size_t> indices,
+                  std::size_t count) {
   if (attributes.empty() || attributes.size() > count || indices[0] != 0) return false;
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     const CUmemcpySrcAccessOrder order = attributes[i].srcAccessOrder;
@@ -31,13 +32,14 @@ bool are_in_order(std::span<const CUmemcpyAttributes> attributes, std::span<cons
 }  // namespace
 
 // Nothing is copied unless all can be.
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count, CUmemcpyAttributes* attrs,
-                               size_t* indices, size_t attr_count, CUstream stream) {
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
+                               CUmemcpyAttributes* attrs, size_t* indices, size_t attr_count, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (in->role() == model::stream_role::legacy || count == 0 || dsts == nullptr || srcs == nullptr || sizes == nullptr ||
-        attrs == nullptr || indices == nullptr || !are_in_order({attrs, attr_count}, {indices, attr_count}, count)) {
+    if (in->role() == model::stream_role::legacy || count == 0 || dsts == nullptr || srcs == nullptr ||
+        sizes == nullptr || attrs == nullptr || indices == nullptr ||
+        !are_in_order({attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

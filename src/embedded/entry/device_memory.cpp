@@ -31,7 +31,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
   constexpr std::size_t unit = 512;
   const bool known_element = element == 4 || element == 8 || element == 16;
-  if (address == nullptr || pitch == nullptr || width == 0 || height == 0 || !known_element) return CUDA_ERROR_INVALID_VALUE;
+  if (address == nullptr || pitch == nullptr || width == 0 || height == 0 || !known_element) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   std::size_t row = 0;
   std::size_t bytes = 0;
   if (__builtin_add_overflow(width, unit - 1, &row)) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,7 +1,7 @@
 // entry/memory_pool.cpp - cuMemPool*: pools, their attributes, and which of them a device uses.
+#include "embedded/model/memory_pool.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/model/memory_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
 
 #include <algorithm>
@@ -27,19 +27,19 @@ CUresult with_pool(CUmemoryPool handle, Body&& body) {
 model::device* place_of(const model::process& p, const CUmemPoolProps& props) {
   constexpr unsigned known_handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
   if (props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || (props.handleTypes & ~known_handles) != 0) return nullptr;
-  if (std::any_of(std::begin(props.reserved), std::end(props.reserved), [](unsigned char c) { return c != 0; })) return nullptr;
+  if (std::any_of(std::begin(props.reserved), std::end(props.reserved), [](unsigned char c) { return c != 0; })) {
+    return nullptr;
+  }
   switch (props.location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE:
-      return p.find_device(props.location.id);
-    case CU_MEM_LOCATION_TYPE_HOST:
-      return p.find_device(0);
-    default:
-      return nullptr;
+    case CU_MEM_LOCATION_TYPE_DEVICE: return p.find_device(props.location.id);
+    case CU_MEM_LOCATION_TYPE_HOST: return p.find_device(0);
+    default: return nullptr;
   }
 }
 
 // The device of a place that allocations by cuMemAllocAsync can come from.
-CUresult find_device(const model::process& p, const CUmemLocation* location, CUmemAllocationType type, model::device*& out) {
+CUresult find_device(const model::process& p, const CUmemLocation* location, CUmemAllocationType type,
+                     model::device*& out) {
   const bool usual = location != nullptr && location->type == CU_MEM_LOCATION_TYPE_DEVICE;
   if (!usual || type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
   out = p.find_device(location->id);
@@ -57,7 +57,8 @@ CUresult tell(CUmemoryPool* to, CUdevice ordinal, memory_pool& (*of)(model::devi
   });
 }
 
-CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type, memory_pool& (*of)(model::device&)) {
+CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type,
+              memory_pool& (*of)(model::device&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::device* device = nullptr;
@@ -107,7 +108,9 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(location->id) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(location->id) == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     *flags = found.access_of(location->id);
     return CUDA_SUCCESS;
   });
@@ -145,7 +148,9 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::device* of = p.find_device(device);
     memory_pool* wanted = registry::find(pool);
-    if (of == nullptr || wanted == nullptr || &wanted->owner() != of || wanted->on_host()) return CUDA_ERROR_INVALID_VALUE;
+    if (of == nullptr || wanted == nullptr || &wanted->owner() != of || wanted->on_host()) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     of->current_pool.store(wanted, std::memory_order_release);
     return CUDA_SUCCESS;
   });

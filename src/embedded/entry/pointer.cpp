@@ -22,45 +22,31 @@ CUresult write(void* to, const Value& value) {
 
 CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute, void* to) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return write(to, pointer);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write(to, pointer);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!of.on_host && of.kind != memory_kind::managed) return CUDA_ERROR_INVALID_VALUE;
       return write(to, pointer);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return write(to, of.sync_memops.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return write(to, of.sync_memops.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-      return write(to, of.id);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return write(to, of.kind == memory_kind::managed);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return write(to, of.on->ordinal());
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return write(to, of.kind == memory_kind::device);
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return write(to, of.id);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(to, of.kind == memory_kind::managed);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write(to, of.on->ordinal());
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return write(to, of.kind == memory_kind::device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return write(to, CUdeviceptr{of.start()});
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return write(to, CUdeviceptr{of.start()});
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return write(to, of.bytes.load(std::memory_order_relaxed));
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      return write(to, true);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return write<unsigned long long>(to, CU_MEM_HANDLE_TYPE_NONE);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(to, of.bytes.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_MAPPED: return write(to, true);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, CU_MEM_HANDLE_TYPE_NONE);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return write(to, false);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return write(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, false);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(to, of.pool != nullptr ? model::pool_registry::handle_of(*of.pool) : CUmemoryPool{nullptr});
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-      break;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -73,21 +59,12 @@ bool tell_nothing(CUpointer_attribute attribute, void* to) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_MAPPED:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      write(to, false);
-      return true;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: write(to, false); return true;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      write(to, 0u);
-      return true;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      write(to, CU_DEVICE_INVALID);
-      return true;
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
-      return false;
-    default:
-      write(to, 0ull);
-      return true;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: write(to, 0u); return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: write(to, CU_DEVICE_INVALID); return true;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return false;
+    default: write(to, 0ull); return true;
   }
 }
 
@@ -123,7 +100,9 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     allocation* found = model::address_map::find(pointer);
-    if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     found->sync_memops.store(*static_cast<const unsigned char*>(value) != 0, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });

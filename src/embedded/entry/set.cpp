@@ -57,8 +57,12 @@ CUresult set_now(CUdeviceptr address, Element value, const rows& shape) {
 
 }  // namespace
 
-CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count) { return set_now(dst, value, {0, count, 1}); }
-CUresult cuMemsetD16_v2(CUdeviceptr dst, unsigned short value, size_t count) { return set_now(dst, value, {0, count, 1}); }
+CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count) {
+  return set_now(dst, value, {0, count, 1});
+}
+CUresult cuMemsetD16_v2(CUdeviceptr dst, unsigned short value, size_t count) {
+  return set_now(dst, value, {0, count, 1});
+}
 CUresult cuMemsetD32_v2(CUdeviceptr dst, unsigned value, size_t count) { return set_now(dst, value, {0, count, 1}); }
 
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream) {

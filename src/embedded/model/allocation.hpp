@@ -34,12 +34,12 @@ struct allocation {
   std::size_t extent = 0;             // what it occupies, at least `bytes`
   unsigned long long id = 0;          // never the same for two allocations
   memory_kind kind = memory_kind::device;
-  bool on_host = false;               // pinned, registered, or of a host pool: host memory to copies and attributes
+  bool on_host = false;  // pinned, registered, or of a host pool: host memory to copies and attributes
   std::atomic<bool> sync_memops{false};
-  unsigned flags = 0;                 // as cuMemHostGetFlags tells them
-  context* owner = nullptr;           // null for pooled memory, which belongs to its pool
+  unsigned flags = 0;        // as cuMemHostGetFlags tells them
+  context* owner = nullptr;  // null for pooled memory, which belongs to its pool
   device* on = nullptr;
-  memory_pool* pool = nullptr;        // of pooled memory only
+  memory_pool* pool = nullptr;  // of pooled memory only
 
   // While it is a free block of its pool; guarded by the pool's lock.
   engine::point free_at;

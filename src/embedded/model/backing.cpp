@@ -18,7 +18,9 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 // Below this the heap serves better: a mapping costs system calls and whole pages.
 constexpr std::size_t smallest_mapping = std::size_t{64} << 10;
 
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept { return (bytes + unit - 1) / unit * unit; }
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 // The length of the mapping for a block: whole pages, and whole huge pages where these are worth having.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {

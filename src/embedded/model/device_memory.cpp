@@ -36,11 +36,9 @@ allocation* find_device_memory(std::uintptr_t address) noexcept {
   switch (found->kind) {
     case memory_kind::device:
     case memory_kind::managed:
-    case memory_kind::pooled:
-      return found;
+    case memory_kind::pooled: return found;
     case memory_kind::pinned:
-    case memory_kind::registered:
-      break;
+    case memory_kind::registered: break;
   }
   return nullptr;
 }

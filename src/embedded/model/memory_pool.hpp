@@ -100,7 +100,7 @@ class memory_pool {
   std::size_t threshold_ = 0;
   std::size_t reserved_ = 0, reserved_high_ = 0;
   std::size_t used_ = 0, used_high_ = 0;
-  std::size_t idle_ = 0;  // bytes in free blocks
+  std::size_t idle_ = 0;       // bytes in free blocks
   bool follow_events_ = true;  // told back; a wait for an event does not show which frees it covers
   bool opportunistic_ = true;
   bool internal_dependencies_ = true;

@@ -32,22 +32,14 @@ Value read(const void* from) noexcept {
 CUresult memory_pool::get(CUmemPool_attribute attribute, void* value) const noexcept {
   const std::lock_guard lock{lock_};
   switch (attribute) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-      return write<int>(value, follow_events_);
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-      return write<int>(value, opportunistic_);
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-      return write<int>(value, internal_dependencies_);
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      return write<cuuint64_t>(value, threshold_);
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-      return write<cuuint64_t>(value, reserved_);
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-      return write<cuuint64_t>(value, reserved_high_);
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-      return write<cuuint64_t>(value, used_);
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      return write<cuuint64_t>(value, used_high_);
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: return write<int>(value, follow_events_);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: return write<int>(value, opportunistic_);
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: return write<int>(value, internal_dependencies_);
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return write<cuuint64_t>(value, threshold_);
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return write<cuuint64_t>(value, reserved_);
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return write<cuuint64_t>(value, reserved_high_);
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return write<cuuint64_t>(value, used_);
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return write<cuuint64_t>(value, used_high_);
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -55,12 +47,8 @@ CUresult memory_pool::get(CUmemPool_attribute attribute, void* value) const noex
 CUresult memory_pool::set(CUmemPool_attribute attribute, const void* value) noexcept {
   const std::lock_guard lock{lock_};
   switch (attribute) {
-    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-      follow_events_ = read<int>(value) != 0;
-      return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-      opportunistic_ = read<int>(value) != 0;
-      return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: follow_events_ = read<int>(value) != 0; return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: opportunistic_ = read<int>(value) != 0; return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
       internal_dependencies_ = read<int>(value) != 0;
       return CUDA_SUCCESS;
@@ -78,8 +66,7 @@ CUresult memory_pool::set(CUmemPool_attribute attribute, const void* value) noex
       used_high_ = used_;
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-      break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }

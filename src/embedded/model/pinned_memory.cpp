@@ -59,7 +59,9 @@ CUresult free_pinned(void* pointer) {
 CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned flags) {
   constexpr unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address) return CUDA_ERROR_INVALID_VALUE;
+  if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (!is_mapped(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   memory_kind in_the_way{};
   allocation* record = address_map::instance().add_registration(address, bytes, in_the_way);

@@ -28,15 +28,9 @@ void fill_row(std::byte* to, Element value, std::size_t count) noexcept {
 
 void fill_row(std::byte* to, const set_work& work) noexcept {
   switch (work.element_size) {
-    case 1:
-      std::memset(to, static_cast<unsigned char>(work.value), work.width);
-      break;
-    case 2:
-      fill_row(to, static_cast<std::uint16_t>(work.value), work.width);
-      break;
-    default:
-      fill_row(to, work.value, work.width);
-      break;
+    case 1: std::memset(to, static_cast<unsigned char>(work.value), work.width); break;
+    case 2: fill_row(to, static_cast<std::uint16_t>(work.value), work.width); break;
+    default: fill_row(to, work.value, work.width); break;
   }
 }
 
