@@ -26,8 +26,8 @@ target_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
 
-# Limits the symbols that a shared library exports to those that a linker script names.
+# Limits the symbols that a shared library exports to those that a linker script names, and refuses a library that lacks any.
 function(weir_export_only target script)
-  target_link_options(${target} PRIVATE "LINKER:--version-script=${script}")
+  target_link_options(${target} PRIVATE LINKER:--no-undefined "LINKER:--version-script=${script}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()
