@@ -123,7 +123,7 @@ class WEIR_EXPORT device {
 
   // Blocks the calling thread until all work of the device's primary context is done, whoever queued it; throws what
   // that work failed with. Returns at once if nothing has used the device. In any capture of that context: the driver
-  // refuses it and the capture is lost, unless the capture was begun by weir, which refuses first. cuCtxSynchronize.
+  // refuses it and drops the capture. cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 
   friend constexpr bool operator==(device, device) noexcept = default;

@@ -26,8 +26,7 @@ class stream_state;
 // libraries (cuda::stream_ref, rmm::cuda_stream_view), and converts to all of those. kept_stream also keeps a foreign
 // owner alive.
 // Thread safety: any operation from any thread. Operations queue in the order in which they are called.
-// In a host function: refused (not_permitted). In a capture that weir began: what would break it is refused before the
-// driver sees it; in others the driver's own rules hold, which each operation names.
+// In a host function: refused (not_permitted). In a capture the driver's rules hold, which each operation names.
 // Work that failed is reported by the calls that look at the stream (done, sync), as the driver's code, and from then
 // on by nearly every call: see context_ref::status().
 class WEIR_EXPORT stream_ref {
@@ -66,14 +65,15 @@ class WEIR_EXPORT stream_ref {
   // Waits of the host.
 
   // Is all work done? Throws what the work failed with: an error is never "not done". Done means as much as after
-  // sync(): what the work wrote can be read. In a capture: refused, as any look at a stream. cuStreamQuery.
+  // sync(): what the work wrote can be read. In a capture: the driver refuses it, as any look at a stream, and drops
+  // the capture. cuStreamQuery.
   [[nodiscard]] bool done(call_site at = call_site::current()) const;
 
   // The same as a code, for loops that poll: success (done), not_ready (pending), or what went wrong.
   [[nodiscard]] errc try_done() const noexcept;
 
   // Blocks the calling thread until all work queued so far is done. Throws what the work failed with; else what a host
-  // function of this stream has thrown since the last sync. In a capture: refused, as done(). cuStreamSynchronize.
+  // function of this stream has thrown since the last sync. In a capture: as done(). cuStreamSynchronize.
   void sync(call_site at = call_site::current()) const;
 
   // The same with an end: false if the time passed first. The work goes on. The thread polls at once, later sleeps in

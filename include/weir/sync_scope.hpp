@@ -26,7 +26,7 @@ WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
 //   weir::sync_scope(s, [&](weir::stream_ref s) { weir::copy(s, x, host); });
 //   use(host);                                              // certainly there
 //
-// In a capture: the sync is refused. In a host function: refused. cuStreamSynchronize.
+// In a capture: as stream_ref::sync(). In a host function: refused. cuStreamSynchronize.
 template <std::invocable<stream_ref> Body>
 decltype(auto) sync_scope(stream_ref stream, Body&& body, call_site at = call_site::current()) {
   using result = std::invoke_result_t<Body, stream_ref>;

@@ -18,6 +18,9 @@ class stream_state;
 // Thread safety: note_use() from any thread; the rest as any object.
 class WEIR_EXPORT tracked_memory {
  public:
+  tracked_memory(const tracked_memory&) = delete;
+  tracked_memory& operator=(const tracked_memory&) = delete;
+
   [[nodiscard]] bool closed() const noexcept { return address_ == closed_handle<void>(); }
   [[nodiscard]] void* address() const noexcept { return closed() ? nullptr : address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return closed() ? 0 : bytes_; }
@@ -35,8 +38,6 @@ class WEIR_EXPORT tracked_memory {
 
  protected:
   tracked_memory() noexcept = default;
-  tracked_memory(const tracked_memory&) = delete;
-  tracked_memory& operator=(const tracked_memory&) = delete;
   ~tracked_memory() = default;
   // Becomes what `other` is, which is closed then. What this was is not looked after.
   void take(tracked_memory& other) noexcept;

@@ -5,6 +5,7 @@
 
 #include "api/check.hpp"
 #include "api/make_current.hpp"
+#include "api/never_destroyed.hpp"
 #include "api/primary_context.hpp"
 #include "api/stream_state.hpp"
 #include "api/thread_object.hpp"
@@ -98,7 +99,8 @@ void replace(slot& place, slot&& by) noexcept {
 }  // namespace
 
 stream_ref default_stream(call_site at) {
-  static const wished_default& wish = *new wished_default{read_environment()};
+  static detail::never_destroyed<wished_default> kept{read_environment()};
+  const wished_default& wish = *kept;
   if (!wish.problem.empty()) {
     detail::fail(errc::invalid_value, "weir::default_stream", "the environment", wish.problem, at);
   }

@@ -2,6 +2,7 @@
 #include <weir/error.hpp>
 #include <weir/to_string.hpp>
 
+#include "api/never_destroyed.hpp"
 #include "driver/results.hpp"
 
 #include <fmt/format.h>
@@ -46,9 +47,9 @@ class category final : public std::error_category {
 }  // namespace
 
 const std::error_category& driver_category() noexcept {
-  // Never destroyed: errors are made and read while statics go.
-  static const category& the_category = *new category;
-  return the_category;
+  // Errors are made and read while statics are destroyed.
+  static detail::never_destroyed<category> the_category;
+  return *the_category;
 }
 
 namespace detail {

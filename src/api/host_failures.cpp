@@ -2,6 +2,7 @@
 #include "api/host_failures.hpp"
 
 #include "api/check.hpp"
+#include "api/never_destroyed.hpp"
 #include "api/stream_state.hpp"
 #include "api/unraised.hpp"
 
@@ -23,10 +24,10 @@ struct waiting_list {
   std::vector<failure> failures;
 };
 
-// Never destroyed: host functions may run while statics are destroyed.
+// Host functions may run while statics are destroyed.
 waiting_list& waiting() {
-  static waiting_list& the_list = *new waiting_list;
-  return the_list;
+  static never_destroyed<waiting_list> the_list;
+  return *the_list;
 }
 
 // Those of one stream, in the order in which they were thrown.

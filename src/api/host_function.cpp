@@ -4,6 +4,7 @@
 #include "api/check.hpp"
 #include "api/guard.hpp"
 #include "api/host_failures.hpp"
+#include "api/never_destroyed.hpp"
 #include "api/reclaimer.hpp"
 #include "api/unraised.hpp"
 
@@ -22,10 +23,10 @@ class block_pool {
   static constexpr std::size_t most_kept = 4096;
   static_assert(sizeof(host_call) + 64 <= block_bytes, "closures up to 64 bytes cost no allocation");
 
-  // Never destroyed: blocks come back while statics are destroyed.
+  // Blocks come back while statics are destroyed.
   static block_pool& instance() {
-    static block_pool& the_pool = *new block_pool;
-    return the_pool;
+    static never_destroyed<block_pool> the_pool;
+    return *the_pool;
   }
 
   void* take() {

@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/make_current.hpp"
+#include "api/never_destroyed.hpp"
 #include "api/primary_context.hpp"
 #include "api/thread_object.hpp"
 
@@ -29,10 +30,10 @@ struct event_pool {
   std::vector<owned_event> events;
 };
 
-// Never destroyed: threads may end while statics are destroyed.
+// Threads may end while statics are destroyed.
 event_pool& pool() {
-  static event_pool& the_pool = *new event_pool;
-  return the_pool;
+  static never_destroyed<event_pool> the_pool;
+  return *the_pool;
 }
 
 // The events of one thread; at its end they go to the pool.

@@ -2,6 +2,7 @@
 #include "api/reclaimer.hpp"
 
 #include "api/guard.hpp"
+#include "api/never_destroyed.hpp"
 
 #include <weir/deferred.hpp>
 
@@ -39,10 +40,10 @@ struct chore_list {
 
 class reclaimer {
  public:
-  // Never destroyed: chores come while statics are destroyed, and the thread may look at it until the process is gone.
+  // Chores come while statics are destroyed, and the thread looks at it until the process is gone.
   static reclaimer& instance() noexcept {
-    static reclaimer& the_one = *new reclaimer;
-    return the_one;
+    static never_destroyed<reclaimer> the_one;
+    return *the_one;
   }
 
   void leave(chore& what) noexcept {
