@@ -48,7 +48,9 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, *in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  plan_reference plan = compile(from, order);
+  std::vector<place_in_plan> places;
+  plan_reference plan = compile(from, order, places);
+  exec_shape shape{from, places};
   std::vector<engine::timeline*> lanes;
   lanes.reserve(plan->lanes - 1);
   std::vector<std::optional<submission>> open(plan->lanes - 1);
@@ -56,6 +58,8 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
 
   const std::lock_guard lock{mutex_};
   plan_ = std::move(plan);
+  shape_ = std::move(shape);
+  disabled_.clear();
   flags_ = flags;
   last_launch_ = {};
   lanes_ = std::move(lanes);
@@ -67,6 +71,8 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
 void graph_exec::close() noexcept {
   const std::lock_guard lock{mutex_};
   plan_ = {};
+  shape_ = {};
+  disabled_.clear();
   for (engine::timeline* lane : lanes_) lane->release_when_drained();
   lanes_.clear();
   open_.clear();

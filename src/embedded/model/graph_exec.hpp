@@ -4,10 +4,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/model/exec_shape.hpp"
 #include "embedded/model/launch_plan.hpp"
 
 namespace weir::embedded::model {
@@ -34,6 +37,21 @@ class graph_exec {
   // Throws std::bad_alloc; then part of the graph may have been submitted.
   abi::CUresult launch(stream& in);
 
+  // Changes what a node does in later launches; it is named by the node of the instantiated graph. CUDA_ERROR_INVALID_VALUE where the
+  // graph had no such node, of such a kind, or what the node does may not change that way. With the lock of the graphs held.
+  abi::CUresult set_node(abi::CUgraphNode origin, const node_params& params);
+
+  // The same for all nodes of a child graph. CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE for one of another shape.
+  abi::CUresult set_child(abi::CUgraphNode origin, const graph& child);
+
+  // The same for all nodes, and the user objects of the graph for its own: all or nothing. CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE with the
+  // reason for a graph of another shape, or with a change that is not allowed.
+  abi::CUresult update(const graph& to, exec_shape::difference& reason);
+
+  // Switches a set or copy off and on; switched off it does nothing, in its place. CUDA_ERROR_INVALID_VALUE for other nodes.
+  abi::CUresult set_enabled(abi::CUgraphNode origin, bool enabled);
+  abi::CUresult get_enabled(abi::CUgraphNode origin, bool& enabled);
+
   // What was launched still runs. The handle must have been retired before.
   void close() noexcept;
 
@@ -45,8 +63,17 @@ class graph_exec {
   void submit_plan(submission& main);
   void submit_step(const plan_step& step, submission& to);
 
+  void make_plan_own();
+  [[nodiscard]] bool may_become(const exec_node& node, const node_params& params);
+  void change(const exec_node& node, const node_params& params);
+  exec_shape::difference change_all(const exec_shape& of, const graph& to, const user_object_references* keep);
+  [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
+  [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;
+
   std::mutex mutex_;  // launches of an executable come one after the other
   plan_reference plan_;
+  exec_shape shape_;
+  std::unordered_map<const exec_node*, engine::operation> disabled_;  // with what they do when they are switched on
   unsigned long long flags_ = 0;
   engine::point last_launch_;
   std::vector<engine::timeline*> lanes_;         // of the plan's lanes but the first, which is the stream's own

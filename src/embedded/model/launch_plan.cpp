@@ -24,6 +24,8 @@ struct flat_node {
   bool held = false;  // may be held up, or depends on one that may be
   std::uint32_t lane = none;
   std::uint32_t step = none;
+  std::uint32_t first_operation = 0;
+  std::uint32_t operations = 0;
 };
 
 // May the node wait for something outside the graph, or run for as long as the program likes?
@@ -41,6 +43,7 @@ class compiler {
   void flatten(const std::vector<graph_node*>& order, std::uint32_t behind);
   void choose_lanes();
   void make_steps();
+  [[nodiscard]] std::vector<place_in_plan> places() const;
 
  private:
   std::uint32_t add(const graph_node* node) {
@@ -156,9 +159,11 @@ void compiler::make_step(flat_node& node) {
       step.kind = step_kind::wait_event;
       step.event = wait->event;
     } else {
-      append_operations(*node.node, plan_);
+      append_operations(node.node->params, plan_);
     }
   }
+  node.first_operation = first;
+  node.operations = static_cast<std::uint32_t>(plan_.operations.size()) - first;
 
   // Operations that the engine need not see join the run before, if nothing is in between.
   const auto add_step = [&](const plan_step& made) {
@@ -197,15 +202,35 @@ void compiler::make_step(flat_node& node) {
   }
 }
 
+std::vector<place_in_plan> compiler::places() const {
+  std::vector<place_in_plan> all;
+  all.reserve(nodes_.size());
+  for (const flat_node& node : nodes_) all.push_back({node.first_operation, node.operations, node.step});
+  return all;
+}
+
 }  // namespace
 
-plan_reference compile(const graph& from, const std::vector<graph_node*>& order) {
+launch_plan::launch_plan(const launch_plan& other)
+    : steps{other.steps},
+      waits{other.waits},
+      operations{other.operations},
+      lanes{other.lanes},
+      awaited_steps{other.awaited_steps} {
+  pitched_copies.reserve(other.pitched_copies.size());
+  for (const auto& copy : other.pitched_copies) pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
+  for (engine::operation& operation : operations) refer_to_copies_of(*this, operation);
+  kept_alive.share(other.kept_alive);
+}
+
+plan_reference compile(const graph& from, const std::vector<graph_node*>& order, std::vector<place_in_plan>& places) {
   auto* const plan = new launch_plan;
   plan_reference made{plan};
   compiler work{*plan};
   work.flatten(order, none);
   work.choose_lanes();
   work.make_steps();
+  places = work.places();
   plan->kept_alive.share(from.kept_alive);
   return made;
 }

@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -39,6 +39,13 @@ struct plan_step {
   static constexpr std::uint32_t no_number = ~std::uint32_t{0};
 };
 
+// Where a node's work is in a plan: its operations, which are one after the other, and its step.
+struct place_in_plan {
+  std::uint32_t first_operation = 0;
+  std::uint32_t operations = 0;
+  std::uint32_t step = 0;  // of the last of them
+};
+
 // Lanes are lines of work that go on beside each other; lane 0 is the stream's own. What nothing can hold up runs there in
 // one go, one node after the other: that costs less than telling other threads of it. Each node that may be held up (by a host function,
 // a value, an event) and what depends on it has another lane, unless all that follows depends on it anyhow, so that it
@@ -47,11 +54,14 @@ struct plan_step {
 // Shared by the executable and its launches in flight, and not changed while it is: an update makes another.
 class launch_plan {
  public:
+  launch_plan() = default;
+  launch_plan(const launch_plan& other);
+
   std::vector<plan_step> steps;      // each comes after those that it waits for
   std::vector<std::uint32_t> waits;  // numbers of awaited steps
   std::vector<engine::operation> operations;
-  std::deque<pitched_copy_work>
-      pitched_copies;  // of operations that do not hold their own; a deque: they stay where they are
+  std::vector<std::unique_ptr<pitched_copy_work>>
+      pitched_copies;  // too large for an operation, which points to its own
   std::uint32_t lanes = 1;
   std::uint32_t awaited_steps = 0;
   user_object_references kept_alive;
@@ -88,7 +98,9 @@ class plan_reference {
   launch_plan* plan_ = nullptr;
 };
 
-// Compiles a graph without cycles, whose nodes are given in order. Throws std::bad_alloc.
-[[nodiscard]] plan_reference compile(const graph& from, const std::vector<graph_node*>& order);
+// Compiles a graph without cycles, whose nodes are given in order. Each node's mark tells which place is its own, in child graphs,
+// too. Throws std::bad_alloc.
+[[nodiscard]] plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
+                                     std::vector<place_in_plan>& places);
 
 }  // namespace weir::embedded::model

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
 #include "embedded/model/graph_node.hpp"
 #include "embedded/model/work.hpp"
 
@@ -11,6 +12,15 @@ namespace weir::embedded::model {
 
 class context;
 class launch_plan;
+
+// Which kinds of memory a copy goes from and to.
+struct copy_sides {
+  bool from_host = false;
+  bool to_host = false;
+
+  friend bool operator==(copy_sides, copy_sides) noexcept = default;
+};
+[[nodiscard]] copy_sides sides_of(const node_params& params) noexcept;
 
 // What a node of these parameters does. CUDA_ERROR_INVALID_VALUE for parameters that no node may have: memory that the driver does
 // not know, ranges past its end, sizes of 0.
@@ -34,6 +44,18 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 [[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
 
 // Adds what a node does to the operations of a plan; nothing for kinds that the plan treats itself. Throws std::bad_alloc.
-void append_operations(const graph_node& node, launch_plan& to);
+void append_operations(const node_params& params, launch_plan& to);
+
+// May a node whose operations these are do that instead? What it does may change in a few ways only.
+[[nodiscard]] bool may_become(std::span<const engine::operation> now, copy_sides sides, const node_params& params);
+
+// Replaces a node's operations by as many others. Throws std::bad_alloc, and then nothing has changed.
+void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params);
+
+// Lets an operation that was copied with its plan refer to the copy.
+void refer_to_copies_of(launch_plan& plan, engine::operation& copied) noexcept;
+
+// An operation that does nothing, in place of a node that is switched off.
+[[nodiscard]] engine::operation no_operation() noexcept;
 
 }  // namespace weir::embedded::model

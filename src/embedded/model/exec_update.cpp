@@ -1,0 +1,112 @@
+// model/exec_update.cpp - changing what an executable does without making another.
+#include "embedded/model/graph.hpp"
+#include "embedded/model/graph_exec.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+// Launches in flight keep the plan that they have.
+void graph_exec::make_plan_own() {
+  if (plan_->users.load(std::memory_order_acquire) == 1) return;
+  plan_ = plan_reference{new launch_plan{*plan_.get()}};
+  for (auto& [node, operation] : disabled_) refer_to_copies_of(*plan_.get(), operation);
+}
+
+std::span<engine::operation> graph_exec::operations_of(const exec_node& node) noexcept {
+  return std::span{plan_->operations}.subspan(node.place.first_operation, node.place.operations);
+}
+
+bool graph_exec::may_become(const exec_node& node, const node_params& params) {
+  if (node.kind != params.index()) return false;
+  const auto disabled = disabled_.find(&node);
+  if (disabled != disabled_.end()) return model::may_become({&disabled->second, 1}, node.sides, params);
+  return model::may_become(operations_of(node), node.sides, params);
+}
+
+void graph_exec::change(const exec_node& node, const node_params& params) {
+  plan_step& step = plan_->steps[node.place.step];
+  if (const auto* record = std::get_if<record_params>(&params)) {
+    step.event = record->event;
+  } else if (const auto* wait = std::get_if<wait_params>(&params)) {
+    step.event = wait->event;
+  } else if (const auto disabled = disabled_.find(&node); disabled != disabled_.end()) {
+    replace_operations(*plan_.get(), {&disabled->second, 1}, params);
+  } else {
+    replace_operations(*plan_.get(), operations_of(node), params);
+    for (const engine::operation& now : operations_of(node)) {
+      step.takes_long = step.takes_long || now.kind == engine::operation_kind::long_work;
+    }
+  }
+}
+
+CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
+  const std::lock_guard lock{mutex_};
+  const exec_node* node = shape_.find(origin);
+  if (node == nullptr || !may_become(*node, params)) return CUDA_ERROR_INVALID_VALUE;
+  make_plan_own();
+  change(*node, params);
+  return CUDA_SUCCESS;
+}
+
+exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph& to,
+                                              const user_object_references* keep) {
+  exec_shape::pairs pairs;
+  if (const auto found = of.pair_with(to, pairs); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
+  for (const auto& [mine, theirs] : pairs) {
+    if (!may_become(*mine, theirs->params)) return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs->handle()};
+  }
+  user_object_references kept;
+  if (keep != nullptr) kept.share(*keep);
+  make_plan_own();
+  for (const auto& [mine, theirs] : pairs) change(*mine, theirs->params);
+  if (keep != nullptr) plan_->kept_alive = std::move(kept);
+  return {};
+}
+
+CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
+  const std::lock_guard lock{mutex_};
+  const exec_node* node = shape_.find(origin);
+  if (node == nullptr || node->kind != node_params{child_params{}}.index()) return CUDA_ERROR_INVALID_VALUE;
+  const exec_shape::difference found = change_all(shape_.child_of(*node), child, nullptr);
+  return found.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+CUresult graph_exec::update(const graph& to, exec_shape::difference& reason) {
+  const std::lock_guard lock{mutex_};
+  if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  reason = change_all(shape_, to, &to.kept_alive);
+  return reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+CUresult graph_exec::set_enabled(CUgraphNode origin, bool enabled) {
+  const std::lock_guard lock{mutex_};
+  const exec_node* node = shape_.find(origin);
+  if (node == nullptr || !may_be_disabled(*node)) return CUDA_ERROR_INVALID_VALUE;
+  const auto disabled = disabled_.find(node);
+  if (enabled == (disabled == disabled_.end())) return CUDA_SUCCESS;
+  make_plan_own();
+  engine::operation& now = operations_of(*node).front();
+  if (enabled) {
+    now = disabled->second;
+    disabled_.erase(disabled);
+  } else {
+    disabled_.emplace(node, now);
+    now = no_operation();
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult graph_exec::get_enabled(CUgraphNode origin, bool& enabled) {
+  const std::lock_guard lock{mutex_};
+  const exec_node* node = shape_.find(origin);
+  if (node == nullptr || !may_be_disabled(*node)) return CUDA_ERROR_INVALID_VALUE;
+  enabled = !disabled_.contains(node);
+  return CUDA_SUCCESS;
+}
+
+bool graph_exec::may_be_disabled(const exec_node& node) noexcept {
+  return node.kind == node_params{set_params{}}.index() || node.kind == node_params{copy_params{}}.index();
+}
+
+}  // namespace weir::embedded::model
