@@ -16,7 +16,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -45,7 +45,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, s
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return guarded_outside_host_functions([&](model::process&) { return model::memory::free_device(address); });
+  return guarded_outside_captures([&](model::process&) { return model::memory::free_device(address); });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {

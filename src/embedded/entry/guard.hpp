@@ -5,6 +5,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/entry/default_stream.hpp"
+#include "embedded/model/capture.hpp"
 #include "embedded/model/process.hpp"
 #include "embedded/model/thread_state.hpp"
 
@@ -30,6 +31,15 @@ template <class Body>
 abi::CUresult guarded_outside_host_functions(Body&& body) noexcept {
   return guarded([&](model::process& p) -> abi::CUresult {
     if (model::this_thread().in_host_function) return abi::CUDA_ERROR_NOT_PERMITTED;
+    return body(p);
+  });
+}
+
+// The same for one that is unsafe while a stream captures, for it makes, ends or counts memory.
+template <class Body>
+abi::CUresult guarded_outside_captures(Body&& body) noexcept {
+  return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
+    if (const abi::CUresult status = model::refuse_unsafe_call(); status != abi::CUDA_SUCCESS) return status;
     return body(p);
   });
 }

@@ -36,7 +36,7 @@ CUresult check_location(const model::process& p, const CUmemLocation& location) 
 }  // namespace
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -50,6 +50,7 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -78,7 +79,7 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice dst, CUs
 }
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY || count == 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }

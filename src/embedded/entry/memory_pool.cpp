@@ -17,7 +17,7 @@ namespace registry = model::pool_registry;
 // Runs a body with the pool behind a handle.
 template <class Body>
 CUresult with_pool(CUmemoryPool handle, Body&& body) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
     memory_pool* pool = registry::find(handle);
     return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : body(p, *pool);
   });
@@ -71,7 +71,7 @@ CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationTy
 }  // namespace
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::device* device = place_of(p, *props);
     if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -145,7 +145,7 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) { return tell(pool, device, &registry::current_pool); }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
     model::device* of = p.find_device(device);
     memory_pool* wanted = registry::find(pool);
     if (of == nullptr || wanted == nullptr || &wanted->owner() != of || wanted->on_host()) {

@@ -17,7 +17,7 @@ const model::allocation* find_host_memory(const void* pointer) {
 }  // namespace
 
 CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -28,7 +28,7 @@ CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
 
 CUresult cuMemFreeHost(void* pointer) {
-  return guarded_outside_host_functions([&](model::process&) { return model::memory::free_pinned(pointer); });
+  return guarded_outside_captures([&](model::process&) { return model::memory::free_pinned(pointer); });
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsigned flags) {
@@ -49,7 +49,7 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
 }
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     return model::memory::register_host(*context, pointer, bytes, flags);
@@ -57,7 +57,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
-  return guarded_outside_host_functions([&](model::process&) { return model::memory::unregister_host(pointer); });
+  return guarded_outside_captures([&](model::process&) { return model::memory::unregister_host(pointer); });
 }
 
 }  // namespace weir::embedded::entry

@@ -98,7 +98,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 }
 
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
     allocation* found = model::address_map::find(pointer);
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;

@@ -1,18 +1,32 @@
 // entry/stream_memory.cpp - cuMemAllocAsync and cuMemFreeAsync: memory that comes and goes in the order of a stream.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/model/capture.hpp"
 #include "embedded/model/memory.hpp"
 #include "embedded/model/memory_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
 
 namespace weir::embedded::entry {
 
+namespace {
+
+// An allocation in a stream that captures would be a node, which graphs do not have yet; in another it is unsafe.
+CUresult allocate(model::memory_pool& from, std::size_t bytes, model::stream& by, CUdeviceptr* address) {
+  if (by.capture() != nullptr && bytes != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if (by.capture() == nullptr) {
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+  }
+  return from.allocate(bytes, by, address);
+}
+
+}  // namespace
+
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
-    return model::pool_registry::current_pool(by->owner().owner()).allocate(bytes, *by, address);
+    return allocate(model::pool_registry::current_pool(by->owner().owner()), bytes, *by, address);
   });
 }
 
@@ -22,7 +36,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPoo
     if (address == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
-    return from->allocate(bytes, *by, address);
+    return allocate(*from, bytes, *by, address);
   });
 }
 
@@ -30,6 +44,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+    if (in->capture() != nullptr) return CUDA_ERROR_INVALID_VALUE;  // a graph frees only what it allocated
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     return model::memory::free_in_order(address, *in);
   });
 }
