@@ -1,6 +1,7 @@
 // entry/copy.cpp - cuMemcpy*: copies of bytes that lie one after the other.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/model/capture.hpp"
 #include "embedded/model/transfer.hpp"
 
 namespace weir::embedded::entry {
@@ -108,7 +109,12 @@ CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, C
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t bytes,
                            CUstream stream) {
-  const CUresult status = guarded([&](model::process&) { return check_peers(dst_context, src_context); });
+  const CUresult status = guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    if (const CUresult found = find_stream(p, stream, in); found != CUDA_SUCCESS) return found;
+    if (const CUresult refused = model::refuse_in_capture(*in); refused != CUDA_SUCCESS) return refused;
+    return check_peers(dst_context, src_context);
+  });
   return status != CUDA_SUCCESS ? status : copy_in_order(device_side(dst), device_side(src), bytes, stream);
 }
 
