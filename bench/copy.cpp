@@ -1,0 +1,43 @@
+// copy.cpp - what does queueing a copy through weir cost, beside the driver's own call?
+#include "harness/figure.hpp"
+#include "harness/raw.hpp"
+#include "harness/timing.hpp"
+
+#include <cstdint>
+#include <weir/buffer.hpp>
+#include <weir/copy.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int rounds = 400;
+constexpr int batch = 64;
+
+// Four bytes: what is measured is the call, not the copy.
+double measure() {
+  const weir::device device;
+  const weir::stream stream{device};
+  weir::pinned_buffer<std::uint32_t> host{1, device};
+  weir::buffer<std::uint32_t> there{stream, 1};
+  const auto to = reinterpret_cast<CUdeviceptr>(there.data());
+  const auto from = reinterpret_cast<CUdeviceptr>(host.data());
+  host[0] = 1;
+  const auto& table = raw();
+  return ratio(
+      rounds,
+      [&] {
+        for (int i = 0; i < batch; ++i) ok(table.cuMemcpyAsync(to, from, sizeof(std::uint32_t), stream.get()));
+      },
+      [&] {
+        for (int i = 0; i < batch; ++i) weir::copy(stream, host, there);
+      },
+      [&] { stream.sync(); });
+}
+
+const registration copy{
+    {.name = "copy", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+
+}  // namespace
+}  // namespace bench

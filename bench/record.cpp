@@ -1,0 +1,35 @@
+// record.cpp - what does recording an event through weir cost, beside the driver's own call?
+#include "harness/figure.hpp"
+#include "harness/raw.hpp"
+#include "harness/timing.hpp"
+
+#include <weir/event.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int rounds = 400;
+constexpr int batch = 128;
+
+double measure() {
+  const weir::device device;
+  const weir::stream stream{device};
+  const weir::event event{device};
+  const auto& table = raw();
+  return ratio(
+      rounds,
+      [&] {
+        for (int i = 0; i < batch; ++i) ok(table.cuEventRecord(event.get(), stream.get()));
+      },
+      [&] {
+        for (int i = 0; i < batch; ++i) stream.record(event);
+      },
+      [&] { stream.sync(); });
+}
+
+const registration record{
+    {.name = "record", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+
+}  // namespace
+}  // namespace bench

@@ -1,0 +1,35 @@
+// soak.cpp - does anything get lost, or grow, in ten million random operations over 32 streams?
+#include "soak/soak.hpp"
+
+#include "harness/figure.hpp"
+#include "harness/memory.hpp"
+
+namespace bench {
+namespace {
+
+struct measurement {
+  double lost;
+  double growth_mib;  // from the first tenth to the last: pools have filled by then
+};
+
+// Both figures are of the same run.
+const measurement& measured() {
+  static const measurement once = [] {
+    double after_first_tenth = 0;
+    double after_last = 0;
+    const soak::result counted = soak::run({}, [&](int tenth) {
+      if (tenth == 1) after_first_tenth = resident_mib();
+      if (tenth == 10) after_last = resident_mib();
+    });
+    return measurement{static_cast<double>(counted.lost), after_last - after_first_tenth};
+  }();
+  return once;
+}
+
+const registration lost{
+    {.name = "soak/lost", .unit = "effects lost", .budget = 0, .measure = [] { return measured().lost; }}};
+const registration growth{
+    {.name = "soak/memory", .unit = "MiB of growth", .budget = 4, .measure = [] { return measured().growth_mib; }}};
+
+}  // namespace
+}  // namespace bench

@@ -1,0 +1,56 @@
+// soak/lane.cpp - the operations of a soak.
+#include "soak/lane.hpp"
+
+#include <utility>
+#include <weir/copy.hpp>
+#include <weir/fill.hpp>
+#include <weir/host_function.hpp>
+
+namespace soak {
+
+lane::lane(weir::device device) : stream_{device}, copied_{1, device}, word_{stream_, 1} {
+  copied_[0] = 0;
+  weir::fill(stream_, word_, word_value_);
+}
+
+void lane::set_word() { weir::fill(stream_, word_, ++word_value_); }
+
+void lane::copy_word() {
+  weir::copy(stream_, word_, copied_);
+  copied_value_ = word_value_;
+}
+
+void lane::record() { mark_ = stream_.record(); }
+
+void lane::wait_for(const lane& other) {
+  if (other.mark_) stream_.wait(*other.mark_);
+}
+
+void lane::call_host() {
+  weir::launch_host(stream_, [this] { calls_run_.fetch_add(1, std::memory_order_relaxed); });
+  ++calls_queued_;
+}
+
+void lane::allocate() {
+  if (spare_.size() == most_spare_buffers) free_one();
+  spare_.emplace_back(stream_, 256);
+  weir::fill(stream_, spare_.back(), 1);
+}
+
+void lane::free_one() {
+  if (!spare_.empty()) spare_.pop_front();
+}
+
+void lane::replace_stream() {
+  weir::stream next{stream_.device()};
+  next.wait(stream_);
+  word_.set_stream(next);
+  stream_ = std::move(next);
+}
+
+bool lane::sync_and_check() {
+  stream_.sync();
+  return calls_run_.load(std::memory_order_relaxed) == calls_queued_ && copied_[0] == copied_value_;
+}
+
+}  // namespace soak

@@ -1,0 +1,69 @@
+// stage.cpp - what do several streams give the main job, and what does weir take?
+#include "by_hand/raw_whole_job.hpp"
+#include "harness/figure.hpp"
+#include "harness/sample_file.hpp"
+#include "harness/timing.hpp"
+#include "stage/device_part.hpp"
+#include "stage/input_file.hpp"
+#include "stage/plan.hpp"
+#include "stage/whole_job.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace bench {
+namespace {
+
+constexpr std::uint64_t file_bytes = std::uint64_t{256} << 20;
+constexpr int passes = 5;
+
+// The copies alone, of a file that is in pinned memory: how many times as fast with four streams as with one.
+double measure_device_part() {
+  const sample_file sample{file_bytes};
+  const weir::tool::plan several;
+  weir::tool::device_part part{weir::tool::input_file{sample.path()}, several.device};
+  double one_stream = std::numeric_limits<double>::infinity();
+  double more = one_stream;
+  for (int pass = 0; pass < passes; ++pass) {
+    one_stream = std::min(one_stream, part.run(several.with_streams(1)));
+    more = std::min(more, part.run(several));
+    if (!part.verified()) throw std::runtime_error{"the device part brought back something else"};
+  }
+  return one_stream / more;
+}
+
+// The whole job, beside the same pipeline written on the driver's calls: which part of its throughput is left.
+double measure_whole_job() {
+  const sample_file sample{file_bytes};
+  const weir::tool::input_file file{sample.path()};
+  const weir::tool::plan plan;
+  const raw_job by_hand{sample.descriptor(), file_bytes, plan.chunk_bytes, static_cast<std::size_t>(plan.in_flight)};
+  double ours = std::numeric_limits<double>::infinity();
+  double raw = ours;
+  for (int pass = 0; pass < passes; ++pass) {
+    const raw_job_result r = run_raw_whole_job(by_hand);
+    const weir::tool::whole_result w = weir::tool::run_whole_job(file, plan, [](std::span<const std::byte>) {});
+    if (r.file_crc != r.returned_crc || !w.verified() || w.file_crc != r.file_crc) {
+      throw std::runtime_error{"what came back is not what was sent"};
+    }
+    raw = std::min(raw, r.seconds);
+    ours = std::min(ours, w.seconds);
+  }
+  return raw / ours;
+}
+
+const registration device_part{{.name = "stage/device_part",
+                                .unit = "x one stream",
+                                .budget = 1.6,
+                                .better = better::more,
+                                .budget_on = on::gpu,
+                                .measure = measure_device_part}};
+const registration whole_job{{.name = "stage/whole_job",
+                              .unit = "x the raw version",
+                              .budget = 0.9,
+                              .better = better::more,
+                              .budget_on = on::gpu,
+                              .measure = measure_whole_job}};
+
+}  // namespace
+}  // namespace bench

@@ -1,0 +1,37 @@
+// wait.cpp - what does making a stream wait for an event through weir cost, beside the driver's own call?
+#include "harness/figure.hpp"
+#include "harness/raw.hpp"
+#include "harness/timing.hpp"
+
+#include <weir/event.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int rounds = 400;
+constexpr int batch = 128;
+
+double measure() {
+  const weir::device device;
+  const weir::stream first{device};
+  const weir::stream second{device};
+  const weir::event event{device};
+  first.record(event);
+  const auto& table = raw();
+  return ratio(
+      rounds,
+      [&] {
+        for (int i = 0; i < batch; ++i) ok(table.cuStreamWaitEvent(second.get(), event.get(), 0));
+      },
+      [&] {
+        for (int i = 0; i < batch; ++i) second.wait(event);
+      },
+      [&] { second.sync(); });
+}
+
+const registration wait{
+    {.name = "wait", .unit = "x the raw call", .budget = 1.02, .budget_on = on::gpu, .measure = measure}};
+
+}  // namespace
+}  // namespace bench
