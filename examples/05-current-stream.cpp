@@ -1,0 +1,35 @@
+// Lesson 5: the stream that code of this thread uses where none is named.
+#include <cstdio>
+#include <span>
+#include <weir/weir.hpp>
+
+namespace {
+
+// Application code that would otherwise hand one stream through many calls. Libraries take a stream.
+void clear(std::span<int> numbers) { weir::fill(weir::current_stream(), numbers, 0); }
+
+}  // namespace
+
+int main() {
+  const weir::device gpu;
+  const weir::stream mine{gpu};
+  weir::pinned_buffer<int> numbers{1000, gpu};
+  numbers[999] = 5;
+
+  // Each thread begins with a default stream as its current one.
+  const weir::stream_ref before = weir::current_stream(gpu);
+  std::printf("first: %s\n", weir::to_string(before).c_str());
+  {
+    // For this block, another one; afterwards exactly what was. Scopes nest.
+    const weir::stream_scope scope{mine};
+    if (weir::current_stream(gpu) != mine) return 1;
+    clear({numbers.data(), numbers.size()});
+  }
+  if (weir::current_stream(gpu) != before) return 1;
+  mine.sync();
+
+  // Until further notice. Options of a scope can order the two streams on entry and on exit.
+  weir::use(mine);
+  const weir::stream_scope ordered{before, {.wait_on_entry = true, .wait_on_exit = true}};
+  return numbers[999] == 0 ? 0 : 1;
+}
