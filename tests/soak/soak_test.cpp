@@ -1,0 +1,18 @@
+// Random work on many streams: nothing is lost, nothing is done twice. bench/soak.cpp does a hundred times as much.
+#include "soak/soak.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+TEST(Soak, NothingIsLost) {
+  soak::options options;
+  options.operations = 100'000;
+  int rests = 0;
+  const soak::result counted = soak::run(options, [&](int) { ++rests; });
+  EXPECT_EQ(rests, 10);
+  EXPECT_GT(counted.checks, 10u * 32u);
+  EXPECT_EQ(counted.lost, 0u);
+}
+
+}  // namespace
