@@ -29,5 +29,7 @@ target_compile_options(
 # Limits the symbols that a shared library exports to those that a linker script names, and refuses a library that lacks any.
 function(weir_export_only target script)
   target_link_options(${target} PRIVATE LINKER:--no-undefined "LINKER:--version-script=${script}")
+  # Threads of the driver, and what runs when a thread of the program ends, go on after dlclose.
+  target_link_options(${target} PRIVATE LINKER:-z,nodelete)
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()
