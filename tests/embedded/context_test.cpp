@@ -136,8 +136,8 @@ TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
   EXPECT_EQ(left, 0);
 }
 
-// Whoever uses a context that another thread resets is refused, or finds the next one; nothing breaks. What such a program
-// reads of streams that are gone is old or new (handle_table.hpp), which the thread sanitizer cannot know.
+// Whoever uses a context that another thread resets is refused, or finds the next one; nothing breaks. What such a
+// program reads of streams that are gone is old or new (handle_table.hpp), which the thread sanitizer cannot know.
 TEST_F(Context, MayBeResetUnderItsUsers) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a race of the program's own";

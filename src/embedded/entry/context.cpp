@@ -59,7 +59,7 @@ CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
   return create_context(context, nullptr, flags, device);
 }
 
-// Returns once its work is done. Leaves the calling thread's stack if it is on top of it; elsewhere it stays, destroyed.
+// Returns once its work is done. Leaves the calling thread's stack if it is on top; elsewhere it stays, destroyed.
 CUresult cuCtxDestroy_v2(CUcontext context) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -33,8 +33,8 @@ bool copy_text(const std::string& text, char* to, int length) noexcept {
   return count == text.size();
 }
 
-// Brings "domain:bus:device.function" into the form that device::bus_id() has. The domain and the function may be left out, and
-// digits be in either case. Nothing for any other text.
+// Brings "domain:bus:device.function" into the form that device::bus_id() has. The domain and the function may be left
+// out, and digits be in either case. Nothing for any other text.
 std::optional<std::string> normal_bus_id(std::string_view text) {
   unsigned parts[3] = {};
   std::size_t colons = static_cast<std::size_t>(std::count(text.begin(), text.end(), ':'));

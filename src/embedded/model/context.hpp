@@ -15,14 +15,14 @@ class device;
 class event;
 class stream;
 
-// A context of a device. Contexts are never freed: a destroyed one stays known as destroyed, because threads may still have it
-// current, and a primary one comes back to life under its old handle.
+// A context of a device. Contexts are never freed: a destroyed one stays known as destroyed, because threads may still
+// have it current, and a primary one comes back to life under its old handle.
 //
 // Thread safety: all members, from any thread; open() and close() not at the same time.
 class context {
  public:
-  // Brings a context to life: a new one, or the primary one after its release. CUDA_SUCCESS, or what the device failed with. Throws
-  // std::bad_alloc.
+  // Brings a context to life: a new one, or the primary one after its release. CUDA_SUCCESS, or what the device
+  // failed with. Throws std::bad_alloc.
   abi::CUresult open(device& on, bool primary, unsigned flags);
 
   // Waits for all work in it, then ends its streams, events and memory. False if another thread was faster.

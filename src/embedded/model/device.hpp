@@ -43,8 +43,8 @@ class device {
   // The primary context's object; alive only while it is retained.
   [[nodiscard]] context& primary() const noexcept { return *primary_; }
 
-  // Counts one more user of the primary context, and brings it to life for the first, or after a reset. CUDA_SUCCESS, or what the
-  // device failed with. Throws std::bad_alloc.
+  // Counts one more user of the primary context, and brings it to life for the first, or after a reset. CUDA_SUCCESS,
+  // or what the device failed with. Throws std::bad_alloc.
   abi::CUresult retain_primary();
 
   // One user less; the last one ends it, once its work is done. CUDA_ERROR_INVALID_CONTEXT where there is none.
