@@ -26,10 +26,9 @@ target_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
 
-# Limits the symbols that a shared library exports to those that a linker script names, and refuses a library that lacks any.
-function(weir_export_only target script)
-  target_link_options(${target} PRIVATE LINKER:--no-undefined "LINKER:--version-script=${script}")
-  # Threads of the driver, and what runs when a thread of the program ends, go on after dlclose.
-  target_link_options(${target} PRIVATE LINKER:-z,nodelete)
+# What a shared library of ours is. It exports only what the linker script names, and it lacks no symbol. It stays loaded after
+# dlclose, because the driver's threads, and what runs when a thread of the program ends, go on.
+function(weir_shared_library target script)
+  target_link_options(${target} PRIVATE LINKER:--no-undefined LINKER:-z,nodelete "LINKER:--version-script=${script}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()
