@@ -1,7 +1,9 @@
 // entry/graph.cpp - cuGraph*: graphs as a whole, their nodes and edges.
 #include "embedded/entry/graph_handle.hpp"
+#include "embedded/model/graph_picture.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 namespace weir::embedded::entry {
 
@@ -192,6 +194,18 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
     if (found->in->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
     found->in->remove(*found);
     return CUDA_SUCCESS;
+  });
+}
+
+// Unknown flags are ignored.
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
+  return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
+    const model::graph* found = find_graph(graph);
+    if (found == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::ofstream file{path};
+    file << model::dot(*found, flags);
+    file.close();
+    return file ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
   });
 }
 

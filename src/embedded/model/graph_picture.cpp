@@ -1,0 +1,105 @@
+// model/graph_picture.cpp - boxes, arrows and clusters.
+#include "embedded/model/graph_picture.hpp"
+
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+
+#include "embedded/model/graph.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+[[gnu::format(printf, 2, 3)]] void append(std::string& to, const char* format, ...) {
+  char line[256];
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  to += line;
+}
+
+std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+class picture {
+ public:
+  explicit picture(unsigned flags) : flags_{flags} {}
+
+  [[nodiscard]] std::string draw(const graph& of) {
+    text_ = "digraph graph_1 {\n  node [shape=box, fontname=monospace];\n";
+    draw_inside(of, "graph_1");
+    return text_ + "}\n";
+  }
+
+ private:
+  void draw_inside(const graph& of, const std::string& name);
+  void draw_node(const graph_node& node, const std::string& name);
+  void tell(const node_params& params);
+
+  // CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE stands for all.
+  [[nodiscard]] bool tells(unsigned flag) const { return (flags_ & (flag | CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE)) != 0; }
+
+  const unsigned flags_;
+  std::string text_;
+};
+
+void picture::draw_inside(const graph& of, const std::string& name) {
+  const auto node_name = [&](std::size_t mark) { return name + "_node_" + std::to_string(mark); };
+  for (std::size_t i = 0; i < of.nodes().size(); ++i) {
+    of.nodes()[i]->mark = i;
+    draw_node(*of.nodes()[i], node_name(i));
+  }
+  for (const graph_node* node : of.nodes()) {
+    for (const graph_node* after : node->dependents) {
+      text_ += "  " + node_name(node->mark) + " -> " + node_name(after->mark) + ";\n";
+    }
+  }
+}
+
+void picture::draw_node(const graph_node& node, const std::string& name) {
+  static constexpr const char* kinds[] = {"empty",   "host",        "memset",       "memcpy",
+                                          "mem ops", "child graph", "event record", "event wait"};
+  static_assert(std::size(kinds) == std::variant_size_v<node_params>);
+  text_ += "  " + name + " [label=\"" + kinds[node.params.index()];
+  if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) append(text_, "\\nhandle %#" PRIxPTR, number(node.handle()));
+  tell(node.params);
+  text_ += "\"];\n";
+  if (const auto* child = std::get_if<child_params>(&node.params)) {
+    text_ += "  subgraph cluster_" + name + " {\n  label=\"" + name + "\";\n";
+    draw_inside(*child->embedded, name);
+    text_ += "  }\n";
+  }
+}
+
+void picture::tell(const node_params& params) {
+  if (const auto* host = std::get_if<CUDA_HOST_NODE_PARAMS>(&params)) {
+    if (!tells(CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS)) return;
+    append(text_, "\\nfunction %#" PRIxPTR "\\ndata %#" PRIxPTR, reinterpret_cast<std::uintptr_t>(host->fn),
+           number(host->userData));
+  } else if (const auto* set = std::get_if<set_params>(&params)) {
+    if (!tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS)) return;
+    const CUDA_MEMSET_NODE_PARAMS& p = set->what;
+    append(text_, "\\nto %#llx\\n%zu x %zu of %u bytes\\nvalue %u", p.dst, p.width, p.height, p.elementSize, p.value);
+  } else if (const auto* copy = std::get_if<copy_params>(&params)) {
+    if (!tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS)) return;
+    const CUDA_MEMCPY3D& p = copy->what;
+    append(text_, "\\n%zu x %zu x %zu bytes", p.WidthInBytes, p.Height, p.Depth);
+  } else if (const auto* values = std::get_if<value_params>(&params)) {
+    if (!tells(CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS)) return;
+    append(text_, "\\n%zu operations", values->operations.size());
+  } else if (const auto* record = std::get_if<record_params>(&params)) {
+    if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS)) append(text_, "\\nevent %#" PRIxPTR, number(record->event));
+  } else if (const auto* wait = std::get_if<wait_params>(&params)) {
+    if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS)) append(text_, "\\nevent %#" PRIxPTR, number(wait->event));
+  }
+}
+
+}  // namespace
+
+std::string dot(const graph& of, unsigned flags) { return picture{flags}.draw(of); }
+
+}  // namespace weir::embedded::model
