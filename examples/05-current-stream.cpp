@@ -16,7 +16,9 @@ int main() {
   weir::pinned_buffer<int> numbers{1000, gpu};
   numbers[999] = 5;
 
-  // Each thread begins with a default stream as its current one.
+  // Each thread begins with a default stream as its current one. That is a stream of whichever context is current, so
+  // code that queues work on it makes one current. Streams of our own need none.
+  const weir::context_scope context{gpu};
   const weir::stream_ref before = weir::current_stream(gpu);
   std::printf("first: %s\n", weir::to_string(before).c_str());
   {
