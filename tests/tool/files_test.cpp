@@ -6,9 +6,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,14 +100,14 @@ TEST_F(ToolFiles, OutputKeepsThePermissionsOfTheFileThatItReplaces) {
   EXPECT_EQ(std::filesystem::status(path("out")).permissions(), mode);
 }
 
+void write_a_part_and_end(const std::string& path) {
+  output_file file{path, 3};
+  file.write(bytes_of("a"));
+  ::raise(SIGTERM);
+}
+
 TEST_F(ToolFiles, OutputGoesWhenASignalEndsTheProgram) {
-  EXPECT_EXIT(
-      {
-        output_file file{path("out"), 3};
-        file.write(bytes_of("abc"));
-        ::raise(SIGTERM);
-      },
-      testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(write_a_part_and_end(path("out")), testing::KilledBySignal(SIGTERM), "");
   EXPECT_EQ(file_count(), 0);
 }
 
