@@ -26,8 +26,8 @@ target_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
 
-# What a shared library of ours is. It exports only what the linker script names, and it lacks no symbol. It stays loaded after
-# dlclose, because the driver's threads, and what runs when a thread of the program ends, go on.
+# What a shared library of ours is. It exports only what the linker script names, and it lacks no symbol. It stays loaded
+# after dlclose, because the driver's threads, and what runs when a thread of the program ends, go on.
 function(weir_shared_library target script)
   target_link_options(${target} PRIVATE LINKER:--no-undefined LINKER:-z,nodelete "LINKER:--version-script=${script}")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})

@@ -5,8 +5,8 @@ A block of code after the line
 
     <!-- quoted from examples/01-first.cpp: readme -->
 
-must equal the lines between `// [readme]` and `// [/readme]` of that file, less their common indentation. The file itself is built
-and run by the tests, so what the pages show compiles and works.
+must equal the lines between `// [readme]` and `// [/readme]` of that file, less their common indentation. The file
+itself is built and run by the tests, so what the pages show compiles and works.
 """
 import pathlib
 import re

@@ -1,5 +1,6 @@
 #!/bin/sh
-# make_tree.sh CMAKE BUILD TREE: installs a build into a fresh TREE, by way of another place, because an installed tree may be moved.
+# make_tree.sh CMAKE BUILD TREE: installs a build into a fresh TREE, by way of another place, because an installed tree
+# may be moved.
 set -eu
 cmake=$1 build=$2 tree=$3
 

@@ -1,4 +1,4 @@
-// weir's streams and those of CCCL (cuda::stream_ref), into each other and back, without a header of weir that knows CCCL.
+// weir's streams and those of CCCL (cuda::stream_ref), into each other and back; no header of weir knows CCCL.
 #include <gtest/gtest.h>
 
 #include <cuda/stream_ref>

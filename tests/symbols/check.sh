@@ -43,6 +43,7 @@ case $kind in
 esac
 if [ "$kind" != static ]; then
   needed=$(printf '%s\n' "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-  refuse "needs more than the C++ library" "$(without '^((libstdc\+\+|libm|libgcc_s|libc|libdl|libpthread)\.so|ld-linux)' "$needed")"
+  usual='^((libstdc\+\+|libm|libgcc_s|libc|libdl|libpthread)\.so|ld-linux)'
+  refuse "needs more than the C++ library" "$(without "$usual" "$needed")"
 fi
 exit $status
