@@ -101,7 +101,7 @@ void child_warm_up() {
   cuMemcpyDtoH(g.page, g.dbuf, 64);
   cuMemsetD8(g.dbuf, 0, 64);
   cuMemsetD32Async(g.dbuf, 0, 4, LEGACY);
-  cuMemsetD32Async(g.dbuf, 0, 4, PER_THREAD);
+  cuMemsetD32Async(g.dbuf + 64, 0, 4, PER_THREAD);  // beside the next, which nothing orders against it
   if (t) cuMemsetD32Async(g.dbuf, 0, 4, t);
   cuCtxSynchronize();
   CUgraph gr = nullptr;
