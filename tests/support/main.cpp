@@ -1,10 +1,19 @@
 // The main function of every test program: runs the tests against the driver that WEIR_DRIVER names.
 #include <gmock/gmock.h>
 
+#include <array>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <weir/buffer.hpp>
+#include <weir/copy.hpp>
 #include <weir/driver.hpp>
 #include <weir/errc.hpp>
 #include <weir/error.hpp>
+#include <weir/fill.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
 
 namespace {
 
@@ -13,13 +22,46 @@ constexpr int skipped = 77;  // what CTest is told to take for "skipped"
 // A machine without a GPU, or without its driver. Anything else that is wrong with a driver is a failure.
 bool is_absence(weir::errc code) { return code == weir::errc::no_device || code == weir::errc::file_not_found; }
 
+template <class T>
+void use_once(weir::stream_ref s) {
+  weir::pinned_buffer<T> pinned{64};
+  weir::buffer<T> there{s, 64};
+  weir::buffer<T> elsewhere{s, 64};
+  std::array<T, 64> pageable{};
+  weir::fill(s, pinned, T{1});
+  weir::fill(s, there, T{2});
+  weir::copy(s, pinned, there);
+  weir::copy(s, there, elsewhere);
+  weir::copy(s, elsewhere, pinned);
+  weir::copy(s, pageable, there);
+  weir::copy(s, there, pageable);
+  s.sync();
+}
+
+// A GPU's driver loads what a kind of work needs at its first use, and waits for the whole device to do so. A test that
+// holds a stream would wait for ever, so every kind is used once before the first test.
+void warm_up() {
+  const weir::stream s{weir::device{}};
+  use_once<std::uint8_t>(s);
+  use_once<std::uint16_t>(s);
+  use_once<std::uint32_t>(s);
+  weir::launch_host(s, [] {});
+  weir::add_callback(s, [](weir::errc) {});
+  s.sync();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
+  // Read by a GPU's driver when it starts: load at once, and as many queues in hardware as there are, so that streams
+  // do not wait for each other by accident.
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
     const weir::driver_info driver = weir::current_driver();
     std::printf("driver: %s\n", weir::to_string(driver.kind).data());
+    if (driver.kind == weir::driver_kind::cuda) warm_up();
   } catch (const weir::error& failure) {
     std::printf("%s\n", failure.what());
     return is_absence(failure.result()) ? skipped : 1;
