@@ -114,7 +114,11 @@ stream& stream::operator=(stream&& other) noexcept {
 }
 
 stream::~stream() {
-  if (state_ != nullptr) state_->drop();
+  if (state_ == nullptr) return;
+  const stream_ref gone = ref();
+  if (const errc answer = state_->let_go_as_owner(); answer != errc::success) {
+    detail::report_unraised(answer, "cuStreamDestroy", gone);
+  }
 }
 
 void stream::close(call_site at) {
@@ -123,7 +127,7 @@ void stream::close(call_site at) {
   detail::permit("cuStreamDestroy", closing, at);
   detail::stream_state* const state = state_;
   forget();
-  if (const errc answer = state->let_go(); answer != errc::success) {
+  if (const errc answer = state->let_go_as_owner(); answer != errc::success) {
     detail::fail(answer, "cuStreamDestroy", closing, at);
   }
 }

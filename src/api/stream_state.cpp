@@ -84,6 +84,11 @@ bool stream_state::forget() noexcept {
   return true;
 }
 
+errc stream_state::let_go_as_owner() noexcept {
+  ownerless_.store(true, std::memory_order_release);
+  return let_go();
+}
+
 errc stream_state::let_go() noexcept {
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unknown before it is destroyed: the driver may give the handle out again at once.

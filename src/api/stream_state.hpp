@@ -38,6 +38,9 @@ class stream_state {
   [[nodiscard]] errc let_go() noexcept;
   // The same for destructors: what fails goes to on_unraised_error.
   void drop() noexcept;
+  // The owner gives up its share, and says so: the program queues no more work there.
+  [[nodiscard]] errc let_go_as_owner() noexcept;
+  [[nodiscard]] bool has_lost_owner() const noexcept { return ownerless_.load(std::memory_order_acquire); }
   // For a sole holder: weir forgets the stream, which goes on living. False, with nothing done, if there are others.
   [[nodiscard]] bool forget() noexcept;
 
@@ -53,6 +56,7 @@ class stream_state {
   [[nodiscard]] static stream_state* find_in(stream_state* first, abi::CUstream stream) noexcept;
 
   std::atomic<std::uint32_t> holders_{1};
+  std::atomic<bool> ownerless_{false};
   stream_state* next_ = nullptr;  // in the same bucket
 };
 

@@ -2,6 +2,7 @@
 #include "api/use_list.hpp"
 
 #include "api/check.hpp"
+#include "api/guard.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
 #include "api/make_current.hpp"
@@ -40,24 +41,43 @@ use_list::use* use_list::find(CUstream stream) noexcept {
   return found != uses_.end() ? &*found : nullptr;
 }
 
-void use_list::note(CUstream stream, call_site at) {
+std::vector<use_list::use> use_list::take_finished() {
+  std::vector<use> finished;
+  if (!may_free()) return finished;  // a query would break the capture
+  const auto is_finished = [](const use& u) {
+    return u.state != nullptr && u.state->has_lost_owner() && driver().cuStreamQuery(u.stream) != CUDA_ERROR_NOT_READY;
+  };
+  const auto first = std::partition(uses_.begin(), uses_.end(), [&](const use& u) { return !is_finished(u); });
+  finished.assign(first, uses_.end());
+  uses_.erase(first, uses_.end());
+  return finished;
+}
+
+bool use_list::note(CUstream stream, call_site at) {
   if (is_legacy(stream)) stream = CU_STREAM_LEGACY;
-  {
+  std::vector<use> finished;
+  enum class entry : unsigned char { none, marked, holds };
+  const entry there = [&] {
     const std::lock_guard lock{lock_};
-    if (find(stream) != nullptr) return;
-    if (!is_default(stream)) {
-      uses_.reserve(uses_.size() + 1);
-      if (stream_state* const state = hold_stream(stream)) {
-        uses_.push_back({stream, 0, state, nullptr});
-        return;
-      }
+    if (const use* const found = find(stream)) return found->state != nullptr ? entry::holds : entry::marked;
+    if (is_default(stream)) return entry::none;
+    if (uses_.size() == uses_.capacity()) {
+      finished = take_finished();
+      if (finished.empty()) uses_.reserve(2 * uses_.size() + 4);
     }
-  }
+    stream_state* const state = hold_stream(stream);
+    if (state == nullptr) return entry::none;
+    uses_.push_back({stream, 0, state, nullptr});
+    return entry::holds;
+  }();
+  for (const use& u : finished) u.state->drop();
+  if (there != entry::none) return there == entry::holds;
   // No lock while the driver makes an event. Two threads may make one for the same stream; one entry too many does no
   // harm.
   const CUevent event = make_event(stream, at);
   const std::lock_guard lock{lock_};
   uses_.push_back({stream, thread_of(stream), nullptr, event});
+  return false;
 }
 
 void use_list::mark(CUstream stream, call_site at) {

@@ -23,8 +23,9 @@ class use_list {
   use_list& operator=(const use_list&) = delete;
   ~use_list();
 
-  // Before the work is queued: there is an entry for the stream afterwards, or nothing has changed.
-  void note(abi::CUstream stream, call_site at);
+  // Before the work is queued: there is an entry for the stream afterwards, or nothing has changed. Is it one that
+  // holds the stream, so that later uses on it need no more?
+  bool note(abi::CUstream stream, call_site at);
   // After it was queued.
   void mark(abi::CUstream stream, call_site at);
 
@@ -48,6 +49,9 @@ class use_list {
     abi::CUevent event;         // of others; ours to destroy
   };
   [[nodiscard]] use* find(abi::CUstream stream) noexcept;
+  // Takes out streams that get no more work and are done, so that memory with a long life keeps no more streams than
+  // are in use. The caller lets go of them, without the lock.
+  [[nodiscard]] std::vector<use> take_finished();
 
   std::mutex lock_;
   std::vector<use> uses_;
