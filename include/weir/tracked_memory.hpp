@@ -28,7 +28,9 @@ class WEIR_EXPORT tracked_memory {
   [[nodiscard]] CUctx_st* device_context() const noexcept { return device_context_; }
 
   // Nothing has to be remembered of an operation on this stream. One comparison.
-  [[nodiscard]] bool at_home_on(stream_ref s) const noexcept { return s.get() == home_; }
+  [[nodiscard]] bool at_home_on(stream_ref s) const noexcept {
+    return s.get() == __atomic_load_n(&home_, __ATOMIC_RELAXED);
+  }
 
   // Remembers that work given to the stream until the memory is freed uses the memory. Called before the work is
   // queued: fails with nothing changed.
@@ -46,9 +48,10 @@ class WEIR_EXPORT tracked_memory {
   void* address_ = closed_handle<void>();
   std::size_t bytes_ = 0;
   CUctx_st* device_context_ = nullptr;
-  // The stream on which uses go unremembered; none (a closed handle) where every use has to be looked at, as of a
-  // per-thread default stream, whose handle means another stream in every thread.
-  CUstream_st* home_ = closed_handle<CUstream_st>();
+  // The stream on which uses go unremembered, or are already; none (a closed handle) where every use has to be looked
+  // at, as of a per-thread default stream, whose handle means another stream in every thread. Of pinned memory, several
+  // threads that use it may change it at once: atomic accesses (<atomic> costs too much in this header).
+  mutable CUstream_st* home_ = closed_handle<CUstream_st>();
   unsigned long long home_thread_ = 0;  // where the per-thread default stream is that it belongs to
   mutable use_list* uses_ = nullptr;    // made at the first use elsewhere
 

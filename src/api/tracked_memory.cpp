@@ -50,7 +50,16 @@ bool tracked_memory::needs_note(stream_ref s) const noexcept {
 void tracked_memory::note_use(stream_ref s, call_site at) const {
   usable(s, "weir::used_on", at);
   if (closed()) fail_closed("weir::used_on", subject::memory(address_), at);
-  if (needs_note(s)) made(uses_).note(s.get(), at);
+  if (!needs_note(s)) return;
+  if (device_context_ != nullptr) {
+    made(uses_).note(s.get(), at);
+    return;
+  }
+  // Pinned memory belongs to no stream, so it takes the last one whose uses are remembered for good as its home: the
+  // next use there costs a comparison. Before the list may drop a stream, that home is given up.
+  const std::atomic_ref home{home_};
+  home.store(closed_handle<CUstream_st>(), std::memory_order_relaxed);
+  if (made(uses_).note(s.get(), at)) home.store(s.get(), std::memory_order_relaxed);
 }
 
 void tracked_memory::mark_use(stream_ref s, call_site at) const {
