@@ -27,9 +27,10 @@ const measurement& measured() {
 }
 
 // What could lose something is the engine; a GPU would take minutes.
-const registration lost{{.name = "soak/lost", .unit = "effects lost", .budget = 0, .runs_on = on::embedded, .measure = [] {
-                           return measured().lost;
-                         }}};
+const registration lost{
+    {.name = "soak/lost", .unit = "effects lost", .budget = 0, .runs_on = on::embedded, .measure = [] {
+       return measured().lost;
+     }}};
 const registration growth{
     {.name = "soak/memory", .unit = "MiB of growth", .budget = 4, .runs_on = on::embedded, .measure = [] {
        return measured().growth_mib;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <stdexcept>
 
@@ -28,7 +29,13 @@ class pinned_memory {
 };
 
 struct slot {
-  explicit slot(std::size_t size) : source{size}, returned{size}, arrived{size}, crossed{size} {}
+  explicit slot(std::size_t size) : source{size}, returned{size}, arrived{size}, crossed{size} {
+    // Every page is taken before the clock starts.
+    std::memset(source.get(), 0, size);
+    std::memset(returned.get(), 0, size);
+    ok(raw().cuMemsetD8_v2(arrived, 0, size));
+    ok(raw().cuMemsetD8_v2(crossed, 0, size));
+  }
 
   pinned_memory source;
   pinned_memory returned;

@@ -2,6 +2,7 @@
 #include "stage/passage.hpp"
 
 #include <weir/copy.hpp>
+#include <weir/fill.hpp>
 
 namespace weir::tool {
 namespace {
@@ -20,6 +21,9 @@ passage::passage(const lanes& lanes, weir::device device, std::size_t chunk_byte
       in_done_{device},
       across_done_{device},
       out_done_{device} {
+  // Memory that is taken page by page at its first use is taken here, before anybody looks at the clock.
+  fill(arrived_.stream(), arrived_, std::byte{0});
+  fill(crossed_.stream(), crossed_, std::byte{0});
   // The memory is there from this point of its stream on, so that is where the others may begin.
   arrived_.stream().record(out_done_);
   for (const stream& s : lanes.all()) {

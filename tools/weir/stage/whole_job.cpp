@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 #include <weir/event.hpp>
@@ -27,6 +28,9 @@ struct slot {
         returned{plan.chunk_bytes, plan.device},
         way{lanes, plan.device, plan.chunk_bytes},
         finished{plan.device} {
+    // Their pages are taken here, before anybody looks at the clock.
+    std::fill(source.begin(), source.end(), std::byte{0});
+    std::fill(returned.begin(), returned.end(), std::byte{0});
     for (const stream& s : lanes.all()) {
       source.used_on(s);
       returned.used_on(s);
