@@ -1,0 +1,139 @@
+// What docs/coming-from.md shows beside cuda.core.
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(ComingFromCudaCore, DeviceAndStream) {
+  // [core-create]
+  weir::device dev{0};
+  weir::stream s{dev};
+  weir::stream t{dev, {.priority = -1}};
+  // [/core-create]
+  EXPECT_EQ(t.priority(), -1);
+  EXPECT_FALSE(s.is_blocking());
+}
+
+TEST(ComingFromCudaCore, Priorities) {
+  const weir::device dev;
+  // [core-priority]
+  weir::priority_range range = dev.priorities();
+  weir::stream s{dev, {.priority = range.clamped(-100)}};
+  EXPECT_EQ(s.priority(), range.greatest);
+  EXPECT_THROW(weir::stream(dev, {.priority = -100}), weir::error);
+  // [/core-priority]
+}
+
+TEST(ComingFromCudaCore, Properties) {
+  const weir::device dev;
+  weir::stream s{dev};
+  // [core-properties]
+  CUstream_st* handle = s.get();
+  weir::device device = s.device();
+  weir::context_ref context = s.context();
+  bool nonblocking = !s.is_blocking();
+  int priority = s.priority();
+  // [/core-properties]
+  EXPECT_NE(handle, nullptr);
+  EXPECT_EQ(device, dev);
+  EXPECT_EQ(context, dev.primary_context());
+  EXPECT_TRUE(nonblocking);
+  EXPECT_EQ(priority, 0);
+}
+
+TEST(ComingFromCudaCore, CurrentContext) {
+  const weir::device dev;
+  // [core-set-current]
+  // No set_current(): an object that names its device needs no current
+  // context. Where other code wants one:
+  weir::context_scope current{dev};
+  EXPECT_EQ(weir::current_device(), dev);
+  // [/core-set-current]
+}
+
+TEST(ComingFromCudaCore, Waits) {
+  const weir::device dev;
+  weir::stream s{dev}, t{dev};
+  // [core-wait]
+  weir::event e = s.record();
+  t.wait(e);  // an event,
+  t.wait(s);  // or all that s has been given so far
+  t.sync();
+  // [/core-wait]
+  EXPECT_TRUE(e.done());
+}
+
+TEST(ComingFromCudaCore, Events) {
+  const weir::device dev;
+  weir::stream s{dev};
+  // [core-events]
+  weir::timed_event e1 = s.record_timed();
+  weir::timed_event e2{dev, {.blocking_sync = true}};
+  s.record(e2);
+  e2.sync();
+  float ms = weir::elapsed(e1, e2);
+  bool done = e1.done();
+  // [/core-events]
+  EXPECT_GE(ms, 0.0f);
+  EXPECT_TRUE(done);
+}
+
+TEST(ComingFromCudaCore, ForeignStreams) {
+  const weir::device dev;
+  weir::stream owner{dev};
+  CUstream_st* const handle = owner.get();
+  // [core-foreign]
+  weir::stream_ref s{handle};  // from_handle: borrowed
+  weir::stream_ref legacy = weir::stream_ref::legacy();
+  weir::stream_ref mine = weir::stream_ref::per_thread();
+  // [/core-foreign]
+  EXPECT_EQ(s, owner.ref());
+  EXPECT_TRUE(legacy.is_default());
+  EXPECT_TRUE(mine.is_default());
+}
+
+TEST(ComingFromCudaCore, Close) {
+  const weir::device dev;
+  weir::stream s{dev};
+  // [core-close]
+  s.close();
+  s.close();  // nothing, the second time
+  EXPECT_TRUE(s.closed());
+  try {
+    s.sync();
+  } catch (const weir::error& e) {
+    EXPECT_EQ(e.result(), weir::errc::closed);
+  }
+  // [/core-close]
+  EXPECT_THROW(s.sync(), weir::error);
+}
+
+TEST(ComingFromCudaCore, Memory) {
+  const weir::device dev;
+  weir::stream s{dev};
+  // [core-memory]
+  weir::buffer<char> x{s, 1024};
+  weir::pinned_buffer<char> host{1024, dev};
+  weir::fill(s, x, 'w');
+  weir::copy(s, x, host);
+  s.sync();
+  x.close(s);  // freed in the order of s
+  // [/core-memory]
+  EXPECT_EQ(host[1023], 'w');
+  EXPECT_TRUE(x.closed());
+}
+
+TEST(ComingFromCudaCore, HostFunction) {
+  const weir::device dev;
+  weir::stream s{dev};
+  // [core-callback]
+  int calls = 0;
+  weir::launch_host(s, [&] { ++calls; });
+  s.sync();
+  // [/core-callback]
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace

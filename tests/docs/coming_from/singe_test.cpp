@@ -1,0 +1,112 @@
+// What docs/coming-from.md shows beside singe-cuda.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(ComingFromSinge, Create) {
+  // [singe-create]
+  weir::device gpu;
+  weir::stream s{gpu};
+  weir::stream t{gpu, {.priority = gpu.priorities().clamped(-5)}};
+  // [/singe-create]
+  EXPECT_NE(s.id(), t.id());
+}
+
+TEST(ComingFromSinge, Query) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  // [singe-query]
+  s.sync();
+  bool done = s.done();              // an error is thrown
+  weir::errc status = s.try_done();  // or told as a code
+  // [/singe-query]
+  EXPECT_TRUE(done);
+  EXPECT_EQ(status, weir::errc::success);
+}
+
+TEST(ComingFromSinge, Events) {
+  const weir::device gpu;
+  weir::stream s{gpu}, t{gpu};
+  // [singe-events]
+  weir::timed_event start{gpu};
+  s.record(start);
+  t.wait(start);
+  weir::timed_event end = t.record_timed();
+  end.sync();
+  float ms = weir::elapsed(start, end);
+  // [/singe-events]
+  EXPECT_GE(ms, 0.0f);
+}
+
+TEST(ComingFromSinge, SyncScope) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  weir::buffer<int> x{s, 100};
+  weir::fill(s, x, 4);
+  // [singe-sync-scope]
+  std::vector<int> host(100);
+  weir::sync_scope(s, [&](weir::stream_ref inside) {
+    weir::copy(inside, x, host);
+  });  // host is filled here, or an exception is on its way
+  // [/singe-sync-scope]
+  EXPECT_EQ(host[99], 4);
+}
+
+TEST(ComingFromSinge, HostFunctions) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  int seen = 0;
+  // [singe-host-functions]
+  auto owned = std::make_unique<int>(42);
+  weir::launch_host_once(s, [&seen, owned = std::move(owned)] { seen = *owned; });
+
+  weir::errc result = weir::errc::unknown;
+  weir::add_callback(s, [&](weir::errc status) { result = status; });
+  s.sync();
+  // [/singe-host-functions]
+  EXPECT_EQ(seen, 42);
+  EXPECT_EQ(result, weir::errc::success);
+}
+
+TEST(ComingFromSinge, RawHandles) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  // [singe-raw]
+  CUstream_st* raw = s.get();        // as_raw
+  CUstream_st* given = s.release();  // into_raw
+  weir::stream taken = weir::stream::adopt(given);
+  weir::stream_ref borrowed = taken;
+  // [/singe-raw]
+  EXPECT_EQ(raw, given);
+  EXPECT_EQ(borrowed.get(), raw);
+}
+
+TEST(ComingFromSinge, Memory) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  std::vector<float> host(256, 2.5f), back(256);
+  // [singe-memory]
+  weir::buffer<float> x{s, host.size()};
+  weir::copy(s, host, x);
+  weir::copy(s, x, back);
+  s.sync();
+  // [/singe-memory]
+  EXPECT_EQ(back, host);
+}
+
+TEST(ComingFromSinge, Contexts) {
+  const weir::device gpu;
+  // [singe-contexts]
+  weir::context context{gpu};  // a counted reference to the primary one
+  weir::stream s{context};
+  context.sync();
+  // [/singe-contexts]
+  EXPECT_EQ(s.context(), gpu.primary_context());
+}
+
+}  // namespace

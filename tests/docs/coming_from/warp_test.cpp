@@ -1,0 +1,138 @@
+// What docs/coming-from.md shows beside NVIDIA Warp.
+#include <gtest/gtest.h>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(ComingFromWarp, Create) {
+  // [warp-create]
+  weir::device gpu{0};
+  weir::stream s1{gpu};
+  weir::stream s2{gpu, {.priority = gpu.priorities().clamped(-1)}};
+  // [/warp-create]
+  EXPECT_EQ(s1.priority(), 0);
+  EXPECT_TRUE(gpu.priorities().contains(s2.priority()));
+}
+
+TEST(ComingFromWarp, ExplicitStreams) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  weir::pinned_buffer<float> host{100, gpu};
+  // [warp-explicit]
+  weir::buffer<float> a{s, host.size()};
+  weir::fill(s, a, 3.0f);
+  weir::copy(s, a, host);  // never waits for another stream by itself
+  s.sync();
+  // [/warp-explicit]
+  EXPECT_EQ(host[99], 3.0f);
+}
+
+TEST(ComingFromWarp, ScopedStream) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  const weir::context_scope context{gpu};
+  weir::pinned_buffer<int> numbers{10, gpu};
+  // [warp-scoped]
+  {
+    weir::stream_scope current{s, {.wait_on_entry = true, .wait_on_exit = true}};
+    weir::fill(weir::current_stream(), numbers, 5);
+  }
+  weir::current_stream().sync();  // waits for s too: wait_on_exit
+  // [/warp-scoped]
+  EXPECT_EQ(numbers[9], 5);
+}
+
+TEST(ComingFromWarp, SetStream) {
+  const weir::device gpu;
+  const weir::context_scope context{gpu};
+  const weir::stream_scope restore{weir::current_stream()};
+  // [warp-set-stream]
+  weir::stream s{gpu};
+  weir::use(s);  // orders nothing
+  weir::stream_ref now = weir::current_stream(gpu);
+  // [/warp-set-stream]
+  EXPECT_EQ(now, s);
+}
+
+TEST(ComingFromWarp, Events) {
+  const weir::device gpu;
+  weir::stream s1{gpu}, s2{gpu};
+  // [warp-events]
+  weir::event e = s1.record();
+  s2.wait(e);
+
+  weir::event kept{gpu};
+  s1.record(kept);  // again and again: a wait keeps the record it saw
+  s2.wait(kept);
+  // [/warp-events]
+  s2.sync();
+  EXPECT_TRUE(kept.done());
+}
+
+TEST(ComingFromWarp, WaitStream) {
+  const weir::device gpu;
+  weir::stream s1{gpu}, s2{gpu};
+  // [warp-wait-stream]
+  s2.wait(s1);  // from any number of threads at once
+  // [/warp-wait-stream]
+  s2.sync();
+  EXPECT_TRUE(s1.done());
+}
+
+TEST(ComingFromWarp, Synchronize) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  const weir::event e = s.record();
+  // [warp-synchronize]
+  s.sync();
+  e.sync();
+  gpu.sync();
+  for (weir::device each : weir::device::all()) each.sync();
+  // [/warp-synchronize]
+  EXPECT_TRUE(e.done());
+}
+
+TEST(ComingFromWarp, Timing) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  weir::buffer<int> x{s, 4096};
+  // [warp-timing]
+  weir::timed_event start = s.record_timed();
+  weir::fill(s, x, 0);
+  weir::timed_event end = s.record_timed();
+  float ms = weir::sync_elapsed(start, end);  // waits; elapsed() does not
+  // [/warp-timing]
+  EXPECT_GE(ms, 0.0f);
+}
+
+TEST(ComingFromWarp, SeveralDevices) {
+  const weir::device first{0};
+  const weir::device second{weir::device::count() - 1};
+  weir::pinned_buffer<int> host{64, first};
+  // [warp-devices]
+  weir::stream s{first};
+  weir::stream t{second};
+  weir::buffer<int> x{s, host.size()};
+  weir::buffer<int> y{t, host.size()};
+  weir::fill(s, x, 9);
+  t.wait(s);            // across devices
+  weir::copy(t, x, y);  // likewise
+  weir::copy(t, y, host);
+  t.sync();
+  // [/warp-devices]
+  EXPECT_EQ(host[63], 9);
+}
+
+TEST(ComingFromWarp, ExternalStream) {
+  const weir::device gpu;
+  const weir::stream owner{gpu};
+  CUstream_st* const handle = owner.get();
+  // [warp-external]
+  weir::stream_ref s{handle};  // as many references as you like
+  weir::stream_ref again{handle};
+  // [/warp-external]
+  EXPECT_EQ(s, again);
+}
+
+}  // namespace

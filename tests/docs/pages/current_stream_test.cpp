@@ -1,0 +1,40 @@
+// What docs/current-stream.md shows.
+#include <gtest/gtest.h>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(CurrentStreamPage, Scope) {
+  const weir::device gpu;
+  const weir::context_scope context{gpu};
+  const weir::stream_ref before = weir::current_stream();
+  weir::pinned_buffer<int> x{10, gpu};
+  // [current-scope]
+  weir::stream s{gpu};
+  {
+    weir::stream_scope current{s};
+    weir::fill(weir::current_stream(), x, 1);  // on s
+  }                                            // current again: exactly what was
+  // [/current-scope]
+  EXPECT_EQ(weir::current_stream(), before);
+  s.sync();
+  EXPECT_EQ(x[9], 1);
+}
+
+TEST(CurrentStreamPage, Ordered) {
+  const weir::device gpu;
+  const weir::context_scope context{gpu};
+  weir::stream s{gpu};
+  weir::pinned_buffer<int> x{10, gpu};
+  // [current-ordered]
+  {
+    weir::stream_scope current{s, {.wait_on_entry = true, .wait_on_exit = true}};
+    weir::fill(weir::current_stream(), x, 2);
+  }
+  weir::current_stream().sync();  // s too: what was current waits for it
+  // [/current-ordered]
+  EXPECT_EQ(x[9], 2);
+}
+
+}  // namespace

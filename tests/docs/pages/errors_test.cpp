@@ -1,0 +1,60 @@
+// What docs/errors.md shows.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <exception>
+#include <system_error>
+#include <weir/weir.hpp>
+
+namespace {
+
+void log_failure(std::exception_ptr failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weir: %s\n", e.what());
+  } catch (...) {
+  }
+}
+
+TEST(ErrorsPage, Catching) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  s.close();
+  bool closed = false;
+  // [errors-catch]
+  try {
+    s.sync();
+  } catch (const weir::error& e) {
+    closed = e.result() == weir::errc::closed;
+    std::puts(e.what());
+  }
+  // [/errors-catch]
+  EXPECT_TRUE(closed);
+}
+
+TEST(ErrorsPage, Hook) {
+  // [errors-hook]
+  weir::unraised_error_hook before = weir::on_unraised_error(log_failure);
+  // [/errors-hook]
+  weir::on_unraised_error(before);
+  EXPECT_EQ(weir::on_unraised_error(nullptr), before);
+}
+
+TEST(ErrorsPage, Codes) {
+  // [errors-codes]
+  std::error_code code = weir::errc::out_of_memory;
+  bool memory = code == std::errc::not_enough_memory;  // true, of any driver
+  // [/errors-codes]
+  EXPECT_TRUE(memory);
+}
+
+TEST(ErrorsPage, Status) {
+  const weir::device gpu;
+  // [errors-status]
+  bool well = gpu.primary_context().status() == weir::errc::success;
+  // [/errors-status]
+  EXPECT_TRUE(well);
+}
+
+}  // namespace

@@ -1,0 +1,37 @@
+// What docs/events.md shows.
+#include <gtest/gtest.h>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(EventsPage, Recording) {
+  const weir::device gpu;
+  const weir::stream s{gpu}, t{gpu};
+  // [events-record]
+  weir::event e = s.record();  // a new event that marks the work queued so far
+
+  weir::event kept{gpu};  // or one that is kept and recorded again
+  s.record(kept);
+  t.wait(kept);    // this wait is for the record above,
+  s.record(kept);  // whatever is recorded later
+  // [/events-record]
+  t.sync();
+  s.sync();
+  EXPECT_TRUE(e.done() && kept.done());
+}
+
+TEST(EventsPage, Timing) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::buffer<int> x{s, 1000};
+  // [events-timing]
+  weir::timed_event start = s.record_timed();
+  weir::fill(s, x, 1);
+  weir::timed_event end = s.record_timed();
+  float milliseconds = weir::sync_elapsed(start, end);
+  // [/events-timing]
+  EXPECT_GE(milliseconds, 0.0f);
+}
+
+}  // namespace

@@ -1,0 +1,55 @@
+// What docs/waiting.md shows.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(WaitingPage, Ways) {
+  using namespace std::chrono_literals;
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const weir::event e = s.record();
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  // [waiting-ways]
+  s.sync();                        // all work queued so far
+  e.sync();                        // the work before the last record
+  bool in_time = s.sync_for(10s);  // false: the time passed first
+  bool reached = e.sync_until(deadline);
+  bool done = s.done();  // looks, and does not wait
+  gpu.sync();            // all streams of the device's primary context
+  // [/waiting-ways]
+  EXPECT_TRUE(in_time && reached && done);
+}
+
+TEST(WaitingPage, Polling) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  // [waiting-poll]
+  weir::errc status = s.try_done();
+  while (status == weir::errc::not_ready) {
+    std::this_thread::yield();
+    status = s.try_done();
+  }
+  bool failed = status != weir::errc::success;
+  // [/waiting-poll]
+  EXPECT_FALSE(failed);
+}
+
+TEST(WaitingPage, Scope) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::buffer<float> x{s, 100};
+  weir::fill(s, x, 2.0f);
+  // [waiting-scope]
+  std::vector<float> host(100);
+  weir::sync_scope(s, [&](weir::stream_ref inside) { weir::copy(inside, x, host); });
+  float last = host.back();  // certainly there
+  // [/waiting-scope]
+  EXPECT_EQ(last, 2.0f);
+}
+
+}  // namespace

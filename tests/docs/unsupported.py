@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""unsupported.py ROOT [--write]: does docs/embedded-driver.md list the functions that the embedded driver does not have?
+
+The lists are src/embedded/entry/later.def and unsupported.def: from them the exports are made that answer CUDA_ERROR_NOT_SUPPORTED.
+--write brings the page up to date.
+"""
+import pathlib
+import re
+import sys
+import textwrap
+
+PAGE = "docs/embedded-driver.md"
+LISTS = {"later": "WEIR_LATER", "unsupported": "WEIR_UNSUPPORTED"}
+
+
+def families(path, macro):
+    """The symbols of a list, under the comment that stands above each group of them."""
+    found = {}
+    title, before = "", ""
+    for line in path.read_text().splitlines():
+        if comment := re.match(r"// (.*)", line):
+            title = f"{title} {comment[1]}".strip() if before.startswith("//") else comment[1]
+        elif entry := re.match(rf"{macro}\((\w+)", line):
+            found.setdefault(title.rstrip("."), []).append(entry[1])
+        before = line
+    return found
+
+
+def rendered(found):
+    """As the page shows them: a heading and a block for each family."""
+    blocks = []
+    for title, symbols in found.items():
+        names = textwrap.fill(" ".join(sorted(symbols)), width=118, break_long_words=False, break_on_hyphens=False)
+        blocks.append(f"{title}:\n\n```text\n{names}\n```\n")
+    return "\n".join(blocks)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    page = root / PAGE
+    text = page.read_text()
+    updated = text
+    for name, macro in LISTS.items():
+        found = families(root / f"src/embedded/entry/{name}.def", macro)
+        marks = re.compile(rf"(<!-- list of {name}\.def -->\n).*?(<!-- end of the list -->)", re.S)
+        body = "\n" + rendered(found) + "\n" if found else "\nNone.\n\n"
+        updated, replaced = marks.subn(lambda m: m[1] + body + m[2], updated)
+        if replaced != 1:
+            print(f"{PAGE}: has {replaced} places for the list of {name}.def")
+            return 1
+    if updated == text:
+        print(f"{PAGE} is up to date")
+        return 0
+    if "--write" in sys.argv[2:]:
+        page.write_text(updated)
+        print(f"{PAGE} is written anew")
+        return 0
+    print(f"{PAGE} is out of date; run: tests/docs/unsupported.py . --write")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
