@@ -180,6 +180,42 @@ TEST_F(Graph, NoGraphIsInsideItself) {
   EXPECT_EQ(driver.cuGraphAddNode_v2(&node, inner, nullptr, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
 }
 
+// A cycle is found where it is, also in a child graph.
+TEST_F(Graph, CyclesAreNotInstantiated) {
+  test_graph inner;
+  const CUgraphNode a = inner.add_empty();
+  const CUgraphNode b = inner.add_empty({a});
+  ASSERT_EQ(driver.cuGraphAddDependencies_v2(inner, &b, &a, nullptr, 1), CUDA_SUCCESS);
+  test_graph outer;
+  CUgraphNode child = nullptr;
+  ASSERT_EQ(driver.cuGraphAddChildGraphNode(&child, outer, nullptr, 0, inner), CUDA_SUCCESS);
+  CUgraphExec exec = nullptr;
+  CUDA_GRAPH_INSTANTIATE_PARAMS params{};
+  EXPECT_EQ(driver.cuGraphInstantiateWithParams(&exec, outer, &params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(params.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
+  EXPECT_NE(params.hErrNode_out, nullptr);
+}
+
+// Many branches with host functions, more than there are lanes for each: all run, each behind its own branch.
+TEST_F(Graph, WideGraphsOfHostFunctionsRun) {
+  constexpr std::size_t branches = 200;
+  test_stream s;
+  test_words words{branches};
+  counter ran;
+  test_graph g;
+  test_graph::nodes ends;
+  for (std::size_t i = 0; i < branches; ++i) {
+    ends.push_back(g.add_set(words.at(i), 1, {g.add_host(counter::count, &ran)}));
+  }
+  g.add_host(counter::count, &ran, ends);
+  const test_exec run{g};
+  run.launch(s);
+  run.launch(s);
+  s.synchronize();
+  EXPECT_EQ(ran.calls, 2 * static_cast<int>(branches + 1));
+  for (std::size_t i = 0; i < branches; ++i) EXPECT_EQ(words[i], 1u) << i;
+}
+
 // What a random graph's node looks at: the words of all nodes before it must be 1 when it runs.
 struct checked_node {
   const test_words* words;

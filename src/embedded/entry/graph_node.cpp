@@ -14,18 +14,53 @@ bool has_duplicates(std::vector<model::graph_node*> nodes) {
   return std::ranges::adjacent_find(nodes) != nodes.end();
 }
 
-// Adds a node with what take(graph, params) gives. The list of dependencies is not looked at where it is empty.
+// Finds the graph and the nodes that a new one depends on. The list is not looked at where it is empty.
+CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                    model::graph*& into, std::vector<model::graph_node*>& behind) {
+  into = find_graph(graph);
+  if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
+  return has_duplicates(behind) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+// Adds a node with what take(params) gives.
 template <class Take>
 CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Take take) {
   return with_graphs([&](model::process&) -> CUresult {
-    model::graph* into = find_graph(graph);
-    if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::graph* into = nullptr;
     std::vector<model::graph_node*> behind;
-    if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
-    if (has_duplicates(behind)) return CUDA_ERROR_INVALID_VALUE;
+    CUresult status = find_place(node, graph, dependencies, count, into, behind);
+    if (status != CUDA_SUCCESS) return status;
     model::node_params params;
-    if (const CUresult status = take(*into, params); status != CUDA_SUCCESS) return status;
-    *node = into->add(std::move(params), behind).handle();
+    status = take(params);
+    if (status == CUDA_SUCCESS) *node = into->add(std::move(params), behind).handle();
+    return status;
+  });
+}
+
+// Adds a node with a clone of a graph, or with the graph itself, which is the node's from then on.
+CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraph child,
+                   CUgraphChildGraphNodeOwnership ownership) {
+  return with_graphs([&](model::process&) -> CUresult {
+    model::graph* into = nullptr;
+    std::vector<model::graph_node*> behind;
+    const CUresult status = find_place(node, graph, dependencies, count, into, behind);
+    if (status != CUDA_SUCCESS) return status;
+    model::graph* found = find_graph(child);
+    if (found == nullptr || found == into) return CUDA_ERROR_INVALID_VALUE;
+    if (found->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && (found->capturing() || into->is_inside(*found))) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    model::graph_node& made = into->add(model::empty_params{}, behind);
+    try {
+      if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) found = &found->clone();
+    } catch (...) {
+      into->remove(made);
+      throw;
+    }
+    made.embed(*found);
+    *node = made.handle();
     return CUDA_SUCCESS;
   });
 }
@@ -33,60 +68,52 @@ CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, 
 }  // namespace
 
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count) {
-  return add(node, graph, dependencies, count, [](const model::graph&, model::node_params&) { return CUDA_SUCCESS; });
+  return add(node, graph, dependencies, count, [](model::node_params&) { return CUDA_SUCCESS; });
 }
 
 CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                             const CUDA_HOST_NODE_PARAMS* params) {
-  return add(node, graph, dependencies, count,
-             [&](const model::graph&, model::node_params& out) { return take(params, out); });
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
 }
 
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS* params, CUcontext context) {
-  return add(node, graph, dependencies, count,
-             [&](const model::graph&, model::node_params& out) { return take(params, context, out); });
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, context, out); });
 }
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMCPY3D* params, CUcontext context) {
-  return add(node, graph, dependencies, count,
-             [&](const model::graph&, model::node_params& out) { return take(params, context, out); });
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, context, out); });
 }
 
 CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  return add(node, graph, dependencies, count,
-             [&](const model::graph&, model::node_params& out) { return take(params, out); });
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
 }
 
 CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                    CUevent event) {
-  return add(node, graph, dependencies, count,
-             [&](const model::graph&, model::node_params& out) { return take_record(event, out); });
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take_record(event, out); });
 }
 
 CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                  CUevent event) {
-  return add(node, graph, dependencies, count,
-             [&](const model::graph&, model::node_params& out) { return take_wait(event, out); });
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take_wait(event, out); });
 }
 
 CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                   CUgraph child) {
-  return add(node, graph, dependencies, count, [&](model::graph& into, model::node_params& out) {
-    return take_child(child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE, into, out);
-  });
+  return add_child(node, graph, dependencies, count, child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   if (params == nullptr || !all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-  return add(node, graph, dependencies, count, [&](model::graph& into, model::node_params& out) {
-    if (params->type != CU_GRAPH_NODE_TYPE_GRAPH) return take(params, out);
-    if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
-    return take_child(params->graph.graph, params->graph.ownership, into, out);
-  });
+  if (params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
+    return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
+  }
+  if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
+  return add_child(node, graph, dependencies, count, params->graph.graph, params->graph.ownership);
 }
 
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {

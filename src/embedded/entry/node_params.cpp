@@ -88,20 +88,6 @@ CUresult take_wait(CUevent event, model::node_params& out) {
   return CUDA_SUCCESS;
 }
 
-CUresult take_child(CUgraph child, unsigned ownership, model::graph& parent, model::node_params& out) {
-  model::graph* found = find_graph(child);
-  if (found == nullptr || found == &parent) return CUDA_ERROR_INVALID_VALUE;
-  if (found->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
-  if (ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
-    if (found->capturing() || parent.is_inside(*found)) return CUDA_ERROR_INVALID_VALUE;
-  } else {
-    found = &found->clone();
-  }
-  found->embed(parent);
-  out = model::child_params{found};
-  return CUDA_SUCCESS;
-}
-
 CUresult take(const CUgraphNodeParams* given, model::node_params& out) {
   if (given == nullptr || !unused_bytes_are_zero(*given)) return CUDA_ERROR_INVALID_VALUE;
   switch (given->type) {

@@ -32,6 +32,11 @@ CUgraphNode graph_node::handle() const noexcept {
   return static_cast<CUgraphNode>(this_process().graph_nodes.handle_of(this));
 }
 
+void graph_node::embed(graph& child) noexcept {
+  child.set_parent(*in);
+  params = child_params{&child};
+}
+
 CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_process().graphs.handle_of(this)); }
 
 graph& graph::make() {
@@ -133,6 +138,18 @@ std::vector<graph_node*> graph::in_order() const {
   return order;
 }
 
+graph_node* graph::find_cycle() const {
+  const std::vector<graph_node*> order = in_order();
+  if (order.size() != nodes_.size()) {
+    return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
+  }
+  for (const graph_node* node : nodes_) {
+    const auto* child = std::get_if<child_params>(&node->params);
+    if (graph_node* found = child == nullptr ? nullptr : child->embedded->find_cycle()) return found;
+  }
+  return nullptr;
+}
+
 graph& graph::clone() const {
   graph& copy = make();
   try {
@@ -143,9 +160,7 @@ graph& graph::clone() const {
       graph_node& made = copy.add(empty_params{}, {});
       made.cloned_from = original.handle();
       if (const auto* child = std::get_if<child_params>(&original.params)) {
-        graph& embedded = child->embedded->clone();
-        embedded.embed(copy);
-        made.params = child_params{&embedded};
+        made.embed(child->embedded->clone());
       } else {
         made.params = original.params;
       }

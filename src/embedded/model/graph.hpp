@@ -45,6 +45,9 @@ class graph {
   // missing: those on cycles and behind them.
   [[nodiscard]] std::vector<graph_node*> in_order() const;
 
+  // A node on a cycle, or behind one, of this graph or of a child graph; null where all is in order.
+  [[nodiscard]] graph_node* find_cycle() const;
+
   // In the order of their creation.
   [[nodiscard]] const std::vector<graph_node*>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::size_t edge_count() const noexcept;
@@ -53,7 +56,7 @@ class graph {
 
   // Part of a child node of another graph, which it ends with.
   [[nodiscard]] bool embedded() const noexcept { return parent_ != nullptr; }
-  void embed(graph& parent) noexcept { parent_ = &parent; }
+  void set_parent(graph& parent) noexcept { parent_ = &parent; }
 
   // Is it the other, or part of one that is?
   [[nodiscard]] bool is_inside(const graph& other) const noexcept;

@@ -1,8 +1,6 @@
 // model/graph_exec.cpp - submitting a plan, launch by launch.
 #include "embedded/model/graph_exec.hpp"
 
-#include <algorithm>
-
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/event.hpp"
 #include "embedded/model/graph.hpp"
@@ -42,12 +40,11 @@ struct end_of_launch {
 }  // namespace
 
 CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, refusal& reason) {
-  const std::vector<graph_node*> order = from.in_order();
-  if (order.size() != from.nodes().size()) {
-    const auto in_cycle = std::ranges::find_if(from.nodes(), [](const graph_node* node) { return node->mark != 0; });
-    reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, *in_cycle};
+  if (graph_node* const in_cycle = from.find_cycle()) {
+    reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
   }
+  const std::vector<graph_node*> order = from.in_order();
   std::vector<place_in_plan> places;
   plan_reference plan = compile(from, order, places);
   exec_shape shape{from, places};

@@ -53,6 +53,9 @@ struct graph_node {
   abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
   std::size_t mark = 0;                    // scratch of whoever walks the graph
 
+  // Makes it a child graph node, with a graph that is its own from now on.
+  void embed(graph& child) noexcept;
+
   [[nodiscard]] abi::CUgraphNodeType type() const noexcept;
   [[nodiscard]] abi::CUgraphNode handle() const noexcept;
 };

@@ -1,0 +1,71 @@
+// model/flat_graph.cpp - child graphs put in line, and what may be held up.
+#include "embedded/model/flat_graph.hpp"
+
+#include <algorithm>
+
+#include "embedded/model/graph.hpp"
+#include "embedded/model/node_work.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+// May the node wait for something outside the graph?
+bool may_wait(const graph_node& node) {
+  if (const auto* values = std::get_if<value_params>(&node.params))
+    return std::ranges::any_of(values->operations, is_wait);
+  return std::holds_alternative<wait_params>(node.params);
+}
+
+}  // namespace
+
+flat_graph::flat_graph(const std::vector<graph_node*>& order) {
+  nodes_.reserve(order.size());
+  append(order, none);
+  find_held();
+}
+
+std::uint32_t flat_graph::add(const graph_node* node) {
+  nodes_.push_back({node, static_cast<std::uint32_t>(dependencies_.size())});
+  return static_cast<std::uint32_t>(nodes_.size() - 1);
+}
+
+void flat_graph::depend_on(std::uint32_t other) {
+  dependencies_.push_back(other);
+  ++nodes_.back().dependencies;
+}
+
+void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t behind) {
+  for (graph_node* node : order) {
+    const auto* child = std::get_if<child_params>(&node->params);
+    const std::uint32_t begin = add(child == nullptr ? node : nullptr);
+    if (behind != none && node->dependencies.empty()) depend_on(behind);
+    for (const graph_node* before : node->dependencies) depend_on(static_cast<std::uint32_t>(before->mark));
+    node->mark = begin;
+    if (child == nullptr) continue;
+    const std::vector<graph_node*> inside = child->embedded->in_order();
+    append(inside, begin);
+    node->mark = add(nullptr);
+    depend_on(begin);
+    for (const graph_node* last : inside) {
+      if (last->dependents.empty()) depend_on(static_cast<std::uint32_t>(last->mark));
+    }
+  }
+}
+
+void flat_graph::find_held() noexcept {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    flat_node& node = nodes_[i];
+    const bool host = node.node != nullptr && std::holds_alternative<CUDA_HOST_NODE_PARAMS>(node.node->params);
+    node.waits = node.node != nullptr && may_wait(*node.node);
+    node.held = host || node.waits;
+    for (const std::uint32_t before : dependencies_of(i)) {
+      node.held = node.held || nodes_[before].held;
+      node.waits = node.waits || nodes_[before].waits;
+    }
+  }
+}
+
+}  // namespace weir::embedded::model
