@@ -45,7 +45,8 @@ namespace {
 #define WEIR_ADDRESS_none(symbol) WEIR_ADDRESS(symbol)
 #define WEIR_ADDRESS_ptsz(symbol) WEIR_ADDRESS(WEIR_NAME_ptsz(symbol))
 #define WEIR_ADDRESS_ptds(symbol) WEIR_ADDRESS(WEIR_NAME_ptds(symbol))
-#define WEIR_PROC(symbol, base, version, variant) {#base, version, WEIR_ADDRESS(symbol), WEIR_ADDRESS_##variant(symbol)},
+#define WEIR_PROC(symbol, base, version, variant) \
+  {#base, version, WEIR_ADDRESS(symbol), WEIR_ADDRESS_##variant(symbol)},
 
 const entry::proc exported_procs[] = {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments) WEIR_PROC(symbol, base, version, variant)

@@ -31,7 +31,9 @@ static_assert(!std::is_constructible_v<event_ref, int> && !std::is_default_const
 static_assert(!std::is_copy_constructible_v<event> && std::is_nothrow_move_constructible_v<event>);
 // Asking a plain event for its time does not compile.
 template <class A, class B>
-concept has_elapsed = requires(const A& a, const B& b) { elapsed(a, b); };
+concept has_elapsed = requires(const A& a, const B& b) {
+  elapsed(a, b);
+};
 static_assert(has_elapsed<timed_event, timed_event> && !has_elapsed<event, timed_event> && !has_elapsed<event, event>);
 static_assert(!std::is_convertible_v<event_ref, timed_event_ref>);
 

@@ -147,7 +147,8 @@ TEST_F(Stream, AdoptingTakesOverAndReleasingGivesUp) {
 
 // Rule 5.
 TEST_F(Stream, DefaultStreamsCannotBeAdopted) {
-  for (CUstream_st* const token : {static_cast<CUstream_st*>(nullptr), stream_ref::legacy().get(), stream_ref::per_thread().get()}) {
+  for (CUstream_st* const token :
+       {static_cast<CUstream_st*>(nullptr), stream_ref::legacy().get(), stream_ref::per_thread().get()}) {
     EXPECT_EQ(result_of([&] { static_cast<void>(stream::adopt(token)); }), errc::invalid_handle);
   }
 }

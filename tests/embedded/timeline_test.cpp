@@ -271,7 +271,8 @@ RC_GTEST_FIXTURE_PROP(Timeline, EveryOrderThatIsAskedForIsKept, ()) {
       s.after.push_back(*rc::gen::inRange<std::size_t>(0, i));
       to.add_wait(ends[s.after.back()]);
     }
-    const auto kind = *rc::gen::element(operation_kind::work, operation_kind::work, operation_kind::long_work, operation_kind::host);
+    const auto kind =
+        *rc::gen::element(operation_kind::work, operation_kind::work, operation_kind::long_work, operation_kind::host);
     to.add(make_operation(tick{&clock, &s.ran_as}, kind));
     ends[i] = to.end();
   }

@@ -32,14 +32,14 @@ class conductor {
   void conduct(point until) noexcept;
 
  private:
-  bool step() noexcept;                        // one operation of any timeline
-  bool step_towards(point until) noexcept;     // one that stands between now and the point
+  bool step() noexcept;                     // one operation of any timeline
+  bool step_towards(point until) noexcept;  // one that stands between now and the point
   bool run_one(timeline& line) noexcept;
   void make_patient_steps() noexcept;
 
   const schedule schedule_;
-  spin_lock stepping_;      // one step at a time; what a step submits finds it taken
-  std::mt19937_64 random_;  // guarded by stepping_
+  spin_lock stepping_;                 // one step at a time; what a step submits finds it taken
+  std::mt19937_64 random_;             // guarded by stepping_
   std::vector<timeline*> candidates_;  // guarded by stepping_; kept for its capacity
 
   spin_lock active_lock_;

@@ -20,7 +20,8 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected)
 }
 
 // The same, for at most `limit`.
-inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds limit) noexcept {
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds limit) noexcept {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec relative{.tv_sec = seconds.count(), .tv_nsec = (limit - seconds).count()};
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &relative, nullptr, 0);

@@ -52,7 +52,8 @@ static_assert(sizeof(operation) == 64);
 
 // Makes an operation of a small trivially copyable object with `bool run() noexcept` or `void run() noexcept`.
 template <class Work>
-operation make_operation(const Work& work, operation_kind kind = operation_kind::work, bool runs_after_failure = false) noexcept {
+operation make_operation(const Work& work, operation_kind kind = operation_kind::work,
+                         bool runs_after_failure = false) noexcept {
   static_assert(sizeof(Work) <= operation::payload_size && std::is_trivially_copyable_v<Work>);
   operation op;
   op.body = [](operation& self) noexcept -> bool {

@@ -59,7 +59,8 @@ void operation_queue::next_write_chunk() {
 
 void operation_queue::next_read_chunk() noexcept {
   chunk* drained = read_chunk_;
-  read_chunk_ = drained == nullptr ? first_.load(std::memory_order_acquire) : drained->next.load(std::memory_order_acquire);
+  read_chunk_ =
+      drained == nullptr ? first_.load(std::memory_order_acquire) : drained->next.load(std::memory_order_acquire);
   read_ = read_chunk_->operations;
   read_end_ = read_chunk_->operations + chunk::capacity;
   if (drained == nullptr) return;

@@ -28,8 +28,8 @@ class scheduler {
 
   // Do deterministic steps take the place of workers (schedule_kind::random and late)?
   [[nodiscard]] bool stepping() const noexcept { return conductor_ != nullptr; }
-  void submitted(timeline& line) noexcept;      // stepping: there is something to run
-  void conduct(point until) noexcept;           // stepping: makes steps until the point is reached
+  void submitted(timeline& line) noexcept;  // stepping: there is something to run
+  void conduct(point until) noexcept;       // stepping: makes steps until the point is reached
 
   // Takes a timeline that is marked as listed, and sees to it that a worker is awake.
   void list(timeline& line) noexcept;
@@ -52,8 +52,8 @@ class scheduler {
 
   schedule schedule_;
   unsigned most_workers_;
-  std::uint32_t slice_;                    // operations of one timeline before the next has its turn
-  std::unique_ptr<conductor> conductor_;   // null unless stepping
+  std::uint32_t slice_;                   // operations of one timeline before the next has its turn
+  std::unique_ptr<conductor> conductor_;  // null unless stepping
   std::unique_ptr<value_watch> values_;
 
   ready_list ready_;

@@ -1,8 +1,8 @@
 // engine/spin_lock.hpp - a lock for sections of a few nanoseconds, and the pause that polite spinning uses.
 #pragma once
 
-#include <atomic>
 #include <sched.h>
+#include <atomic>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

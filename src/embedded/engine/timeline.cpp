@@ -113,13 +113,15 @@ void timeline::disown() noexcept {
 
 void timeline::park() noexcept {
   std::uint32_t s = state_.load(std::memory_order_relaxed);
-  while (!state_.compare_exchange_weak(s, (s & ~owned) | parked, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  while (
+      !state_.compare_exchange_weak(s, (s & ~owned) | parked, std::memory_order_acq_rel, std::memory_order_relaxed)) {
   }
 }
 
 void timeline::own_parked() noexcept {
   std::uint32_t s = state_.load(std::memory_order_relaxed);
-  while (!state_.compare_exchange_weak(s, (s & ~parked) | owned, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  while (
+      !state_.compare_exchange_weak(s, (s & ~parked) | owned, std::memory_order_acq_rel, std::memory_order_relaxed)) {
   }
 }
 
@@ -194,7 +196,8 @@ stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexce
           return stop::blocked;
         }
         op.body = nullptr;
-      } else if ((op.kind == operation_kind::host) != (who == runner::host_thread) && (op.runs_after_failure || !failed)) {
+      } else if ((op.kind == operation_kind::host) != (who == runner::host_thread) &&
+                 (op.runs_after_failure || !failed)) {
         if (op.kind == operation_kind::host) {
           park();
           sched.give_to_host_thread(*this);
@@ -219,7 +222,8 @@ bool timeline::add_waiter(const waiter& entry) {
   const std::lock_guard lock{waiters_lock_};
   waiters_.push_back(entry);
   const std::uint64_t before = wake_at_.load(std::memory_order_relaxed);
-  wake_at_.store(std::min(before, entry.count));  // sequentially consistent with the look that follows, against settle()
+  // Sequentially consistent with the look that follows, against settle().
+  wake_at_.store(std::min(before, entry.count));
   if (completed_.load() < entry.count) return true;
   waiters_.pop_back();
   wake_at_.store(before);

@@ -96,8 +96,8 @@ class alignas(64) timeline {
   static constexpr std::uint32_t listed = 1;
   static constexpr std::uint32_t owned = 2;
   static constexpr std::uint32_t parked = 4;
-  [[nodiscard]] bool mark_listed() noexcept;          // true if it was not, and is nobody's: the caller lists it
-  [[nodiscard]] bool mark_unlisted() noexcept;        // true if it must be listed again, because there is something to run
+  [[nodiscard]] bool mark_listed() noexcept;    // true if it was not, and is nobody's: the caller lists it
+  [[nodiscard]] bool mark_unlisted() noexcept;  // true if it must be listed again, because there is something to run
   void clear_listed() noexcept { state_.fetch_and(~listed); }
   [[nodiscard]] std::uint32_t state() const noexcept { return state_.load(std::memory_order_acquire); }
   timeline* next_ready = nullptr;  // guarded by the ready list's lock
@@ -107,7 +107,7 @@ class alignas(64) timeline {
  private:
   struct waiter {
     std::uint64_t count;
-    timeline* line;  // either this
+    timeline* line;   // either this
     sleeper* thread;  // or that
   };
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();

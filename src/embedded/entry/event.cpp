@@ -8,7 +8,8 @@ namespace weir::embedded::entry {
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     constexpr unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-    const bool timed_between_processes = (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS;
+    const bool timed_between_processes =
+        (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS;
     if (event == nullptr || (flags & ~known) != 0 || timed_between_processes) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;

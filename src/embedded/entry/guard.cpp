@@ -33,7 +33,9 @@ CUresult find(model::process& p, CUstream handle, bool to_ask, model::stream*& o
 
 CUresult find_stream(model::process& p, CUstream handle, model::stream*& out) { return find(p, handle, false, out); }
 
-CUresult find_stream_to_ask(model::process& p, CUstream handle, model::stream*& out) { return find(p, handle, true, out); }
+CUresult find_stream_to_ask(model::process& p, CUstream handle, model::stream*& out) {
+  return find(p, handle, true, out);
+}
 
 CUresult find_event(model::process& p, CUevent handle, model::event*& out) {
   model::event* found = p.events.find(handle);

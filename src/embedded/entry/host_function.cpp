@@ -20,7 +20,8 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* u
     model::stream* found = nullptr;
     if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_in_capture(*found); status != CUDA_SUCCESS) return status;
-    found->submit(engine::make_operation(model::callback_work{callback, stream, user_data}, engine::operation_kind::host, true));
+    found->submit(
+        engine::make_operation(model::callback_work{callback, stream, user_data}, engine::operation_kind::host, true));
     return CUDA_SUCCESS;
   });
 }

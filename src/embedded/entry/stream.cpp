@@ -12,7 +12,8 @@ namespace {
 
 CUresult create_stream(CUstream* out, unsigned flags, int priority) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (out == nullptr || (flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr || (flags & ~static_cast<unsigned>(CU_STREAM_NON_BLOCKING)) != 0)
+      return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const auto role = flags == CU_STREAM_NON_BLOCKING ? model::stream_role::non_blocking : model::stream_role::blocking;

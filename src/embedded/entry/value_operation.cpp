@@ -24,12 +24,13 @@ CUresult submit_one(CUstream stream, Make make) {
 }
 
 CUresult wait_for(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_wait>(stream, [&](model::value_wait& w) { return model::make_wait(address, value, size, flags, w); });
+  return submit_one<model::value_wait>(
+      stream, [&](model::value_wait& w) { return model::make_wait(address, value, size, flags, w); });
 }
 
 CUresult write(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_write>(stream,
-                                        [&](model::value_write& w) { return model::make_write(address, value, size, flags, w); });
+  return submit_one<model::value_write>(
+      stream, [&](model::value_write& w) { return model::make_write(address, value, size, flags, w); });
 }
 
 }  // namespace
@@ -55,7 +56,8 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMem
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
     if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
-    if (flags != 0 || count > model::most_operations_in_a_batch || (count != 0 && ops == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    if (flags != 0 || count > model::most_operations_in_a_batch || (count != 0 && ops == nullptr))
+      return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::value_work> works(count);
     for (unsigned i = 0; i < count; ++i) {
       if (const CUresult status = model::make_work(ops[i], works[i]); status != CUDA_SUCCESS) return status;

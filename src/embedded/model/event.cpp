@@ -16,7 +16,8 @@ using namespace abi;
 namespace {
 
 std::int64_t now_ns() noexcept {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -94,9 +95,7 @@ engine::point event::recorded_point() const noexcept {
   return point_;
 }
 
-CUresult event::query() const noexcept {
-  return recorded_point().reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
+CUresult event::query() const noexcept { return recorded_point().reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; }
 
 CUresult event::synchronize() const {
   engine::wait(recorded_point());

@@ -32,7 +32,8 @@ bool acceptable(CUlaunchMemSyncDomain domain) noexcept {
 
 bool acceptable(CUlaunchMemSyncDomainMap map, const device& on) noexcept {
   int domains = 0;
-  return on.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) && map.default_ < domains && map.remote < domains;
+  return on.attribute(CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT, domains) && map.default_ < domains &&
+         map.remote < domains;
 }
 
 template <class Value>
@@ -48,23 +49,14 @@ CUresult get_attribute(stream& of, CUstreamAttrID which, CUstreamAttrValue& out)
   const std::lock_guard lock{attributes_mutex};
   const stream_attributes& have = of.attributes;
   switch (which) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      out.accessPolicyWindow = have.window;
-      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: out.accessPolicyWindow = have.window; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       out.syncPolicy = std::bit_cast<CUsynchronizationPolicy>(have.sync_policy);
       return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-      out.priority = of.priority();
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      out.memSyncDomain = have.domain;
-      return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-      out.memSyncDomainMap = have.domain_map;
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = of.priority(); return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: out.memSyncDomain = have.domain; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: out.memSyncDomainMap = have.domain_map; return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -83,8 +75,7 @@ CUresult set_attribute(stream& of, CUstreamAttrID which, const CUstreamAttrValue
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       return store_if(acceptable(value.memSyncDomainMap, of.owner().owner()), of.attributes.domain_map,
                       value.memSyncDomainMap);
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 

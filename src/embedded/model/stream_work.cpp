@@ -30,12 +30,9 @@ bool compares(const void* word, std::uint64_t value, std::uint32_t comparison) n
   const Unsigned seen = __atomic_load_n(static_cast<const Unsigned*>(word), __ATOMIC_ACQUIRE);
   const auto wanted = static_cast<Unsigned>(value);
   switch (comparison) {
-    case CU_STREAM_WAIT_VALUE_GEQ:
-      return static_cast<Signed>(static_cast<Unsigned>(seen - wanted)) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-      return seen == wanted;
-    case CU_STREAM_WAIT_VALUE_AND:
-      return (seen & wanted) != 0;
+    case CU_STREAM_WAIT_VALUE_GEQ: return static_cast<Signed>(static_cast<Unsigned>(seen - wanted)) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ: return seen == wanted;
+    case CU_STREAM_WAIT_VALUE_AND: return (seen & wanted) != 0;
     default:  // CU_STREAM_WAIT_VALUE_NOR
       return static_cast<Unsigned>(~(seen | wanted)) != 0;
   }
