@@ -146,7 +146,8 @@ TEST_F(Capture, ACapturedEventIsNotReal) {
   EXPECT_EQ(driver.cuEventSynchronize(events[0]), CUDA_SUCCESS);
 }
 
-// The stream that a capture began in ends, and the capture with it; one that joined ends, and its work must still be joined.
+// The stream that a capture began in ends, and the capture with it; one that joined ends, and its work must still be
+// joined.
 TEST_F(Capture, StreamsMayEndInIt) {
   test_words words{1};
   test_stream t;

@@ -121,7 +121,8 @@ TEST_F(Graph, BoxesAreCopiedAndUpdated) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(words[32 + i], expected[i]) << i;
 }
 
-// An executable keeps user objects until the last launch in flight has ended; their destructors may not call the driver.
+// An executable keeps user objects until the last launch in flight has ended; their destructors may not call the
+// driver.
 TEST_F(Graph, UserObjectsLiveAsLongAsALaunch) {
   test_stream s;
   static std::atomic<CUresult> answer;

@@ -57,8 +57,8 @@ inline abi::CUresult current_context(model::context*& out) {
 // context of the calling thread; inside a host function they are refused.
 abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
 
-// The same for a question that is not a use of the stream: while a blocking stream captures, the legacy stream may not be used,
-// which would break the capture, but be asked about, which only fails.
+// The same for a question that is not a use of the stream: while a blocking stream captures, the legacy stream may not
+// be used, which would break the capture, but be asked about, which only fails.
 abi::CUresult find_stream_to_ask(model::process& p, abi::CUstream handle, model::stream*& out);
 
 // The event behind a handle, ready for use.

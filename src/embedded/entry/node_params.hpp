@@ -6,7 +6,8 @@
 
 namespace weir::embedded::entry {
 
-// Each checks what is given, pointers too, and copies it. Null for a context is the current one. With the lock of the graphs held.
+// Each checks what is given, pointers too, and copies it. Null for a context is the current one. With the lock of the
+// graphs held.
 CUresult take(const CUDA_HOST_NODE_PARAMS* given, model::node_params& out);
 CUresult take(const CUDA_MEMSET_NODE_PARAMS* given, CUcontext context, model::node_params& out);
 CUresult take(const CUDA_MEMCPY3D* given, CUcontext context, model::node_params& out);
@@ -14,7 +15,8 @@ CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& ou
 CUresult take_record(CUevent event, model::node_params& out);
 CUresult take_wait(CUevent event, model::node_params& out);
 
-// Parameters of any kind but a child graph; CUDA_ERROR_NOT_SUPPORTED for kinds that the embedded driver does not have. Unused bytes must be 0.
+// Parameters of any kind but a child graph; CUDA_ERROR_NOT_SUPPORTED for kinds that the embedded driver does not have.
+// Unused bytes must be 0.
 CUresult take(const CUgraphNodeParams* given, model::node_params& out);
 
 // Are all bytes behind the parameters of the kind 0, and the reserved ones?

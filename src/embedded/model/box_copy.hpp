@@ -44,7 +44,8 @@ box_copy describe(const Copy3D& c) {
           {c.WidthInBytes, c.Height, c.Depth}};
 }
 
-// Finds both sides of a box that is not empty, the source first. CUDA_SUCCESS and the work, or what is wrong with the copy.
+// Finds both sides of a box that is not empty, the source first. CUDA_SUCCESS and the work, or what is wrong with the
+// copy.
 abi::CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work& work);
 
 }  // namespace weir::embedded::model

@@ -21,8 +21,8 @@ class graph;
 // in it; each of them has a frontier, the nodes that its next operation will depend on.
 //
 // Objects are reused and never freed, so that a stream may look at its capture without a lock; what they hold is
-// guarded by the lock of the graphs (process::graphs_mutex). The members that add work take it; for all others the caller
-// holds it.
+// guarded by the lock of the graphs (process::graphs_mutex). The members that add work take it; for all others the
+// caller holds it.
 //
 // Thread safety: all members, from any thread.
 class capture {
@@ -32,8 +32,8 @@ class capture {
   static abi::CUresult begin_to(stream& on, graph& into, std::vector<graph_node*> behind,
                                 abi::CUstreamCaptureMode mode);
 
-  // cuStreamEndCapture: a graph only with CUDA_SUCCESS. Without `wanted` the graph is lost. Whatever the answer, the capture is
-  // over, except where it did not begin in this stream.
+  // cuStreamEndCapture: a graph only with CUDA_SUCCESS. Without `wanted` the graph is lost. Whatever the answer, the
+  // capture is over, except where it did not begin in this stream.
   static abi::CUresult end(stream& on, bool wanted, graph*& out);
 
   // cuStreamGetCaptureInfo, cuStreamIsCapturing.
@@ -49,8 +49,8 @@ class capture {
   // cuStreamUpdateCaptureDependencies: replaces the frontier, or adds to it.
   static abi::CUresult update_frontier(stream& of, std::span<graph_node* const> nodes, bool replace);
 
-  // Adds a node behind the stream's frontier, and makes it the frontier. CUDA_ERROR_STREAM_CAPTURE_INVALIDATED where the capture
-  // is broken. Throws std::bad_alloc, and then nothing has changed.
+  // Adds a node behind the stream's frontier, and makes it the frontier. CUDA_ERROR_STREAM_CAPTURE_INVALIDATED where
+  // the capture is broken. Throws std::bad_alloc, and then nothing has changed.
   abi::CUresult add(stream& in, const set_work& work);
   abi::CUresult add(stream& in, const copy_work& work);
   abi::CUresult add(stream& in, const pitched_copy_work& work);
@@ -59,8 +59,8 @@ class capture {
   abi::CUresult add(stream& in, const value_write& work);
   abi::CUresult add_batch(stream& in, std::span<const abi::CUstreamBatchMemOpParams> operations);
 
-  // A stream of the capture waits for an event, or records one; a stream of none waits for an event that was recorded in it. With
-  // the lock of the graphs held.
+  // A stream of the capture waits for an event, or records one; a stream of none waits for an event that was recorded
+  // in it. With the lock of the graphs held.
   abi::CUresult wait(stream& s, const event& e, unsigned flags);
   abi::CUresult record(event& e, stream& s, unsigned flags);
   abi::CUresult admit(stream& s, const event& e);
@@ -112,7 +112,8 @@ abi::CUresult refuse_use_of_legacy(const context& of, bool breaks) noexcept;
 
 // The functions below are one load and a branch where nothing is captured.
 
-// For what no stream of a capture may be used for: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED there, and the capture is broken.
+// For what no stream of a capture may be used for: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED there, and the capture is
+// broken.
 inline abi::CUresult refuse_in_capture(stream& s) noexcept {
   if (s.capture() == nullptr) [[likely]]
     return abi::CUDA_SUCCESS;
@@ -124,7 +125,8 @@ inline void leave_capture(stream& s) noexcept {
   if (s.capture() != nullptr) detail::leave_capture(s);
 }
 
-// cuStreamWaitEvent: waits for the point that the event was last recorded at, or joins the capture that it was recorded in.
+// cuStreamWaitEvent: waits for the point that the event was last recorded at, or joins the capture that it was recorded
+// in.
 inline abi::CUresult wait_for_event(stream& s, event& e, unsigned flags) {
   if (s.capture() != nullptr || e.capture_id() != 0 || flags != 0) [[unlikely]]
     return detail::wait_in_capture(s, e, flags);
@@ -139,14 +141,16 @@ inline abi::CUresult record_event(event& e, stream& s, unsigned flags) {
   return e.record(s);
 }
 
-// For calls that look at an event from the host: one that was recorded in a capture is CUDA_ERROR_CAPTURED_EVENT, which breaks
-// the capture unless `breaks` is false; after the capture it is CUDA_ERROR_INVALID_VALUE, until it is recorded again.
+// For calls that look at an event from the host: one that was recorded in a capture is CUDA_ERROR_CAPTURED_EVENT, which
+// breaks the capture unless `breaks` is false; after the capture it is CUDA_ERROR_INVALID_VALUE, until it is recorded
+// again.
 inline abi::CUresult refuse_captured_event(const event& e, bool breaks = true) noexcept {
   return e.capture_id() == 0 ? abi::CUDA_SUCCESS : detail::refuse_captured_event(e, breaks);
 }
 
-// For calls that are unsafe while somebody captures, as far as the capture modes prohibit them (cuThreadExchangeStreamCaptureMode):
-// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and the captures that prohibit them are broken.
+// For calls that are unsafe while somebody captures, as far as the capture modes prohibit them
+// (cuThreadExchangeStreamCaptureMode): CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and the captures that prohibit them are
+// broken.
 inline abi::CUresult refuse_unsafe_call() {
   return detail::open_captures.load(std::memory_order_acquire) == 0 ? abi::CUDA_SUCCESS : detail::refuse_unsafe_call();
 }
@@ -157,8 +161,8 @@ inline abi::CUresult refuse_use_of_context(const context& whole) noexcept {
                                                                     : detail::refuse_use_of_context(whole);
 }
 
-// For use of the legacy stream: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT where a blocking stream of the context captures, which breaks
-// the capture unless `breaks` is false.
+// For use of the legacy stream: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT where a blocking stream of the context captures,
+// which breaks the capture unless `breaks` is false.
 inline abi::CUresult refuse_use_of_legacy(const context& of, bool breaks = true) noexcept {
   return detail::open_captures.load(std::memory_order_acquire) == 0 ? abi::CUDA_SUCCESS
                                                                     : detail::refuse_use_of_legacy(of, breaks);

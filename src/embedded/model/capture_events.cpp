@@ -84,8 +84,8 @@ CUresult detail::refuse_captured_event(const event& e, bool breaks) noexcept {
   return capture_list::instance().refuse_event_of(e.capture_id(), breaks);
 }
 
-// The capture that began in the stream ends without a graph. What the stream has added to another's stays there, and must
-// still be joined.
+// The capture that began in the stream ends without a graph. What the stream has added to another's stays there, and
+// must still be joined.
 void capture::leave(stream& s) noexcept {
   s.set_capture(nullptr);
   if (participants_.front().in == &s) {

@@ -23,8 +23,8 @@ class flat_graph {
  public:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-  // Of a graph without cycles, whose nodes are given in order. From here on the nodes' marks tell their numbers in the list; a
-  // child graph's, that of its end. Throws std::bad_alloc.
+  // Of a graph without cycles, whose nodes are given in order. From here on the nodes' marks tell their numbers in the
+  // list; a child graph's, that of its end. Throws std::bad_alloc.
   explicit flat_graph(const std::vector<graph_node*>& order);
 
   // Each comes after those that it depends on.

@@ -27,7 +27,8 @@ class graph {
   // A graph with the same nodes and edges; the nodes know whom they were cloned from. Child graphs are cloned, too.
   [[nodiscard]] graph& clone() const;
 
-  // Adds a node behind others of this graph, none of them named twice. Throws std::bad_alloc, and then nothing was added.
+  // Adds a node behind others of this graph, none of them named twice. Throws std::bad_alloc, and then nothing was
+  // added.
   graph_node& add(node_params params, std::span<graph_node* const> dependencies);
 
   // Takes a node and its edges out.
@@ -41,8 +42,8 @@ class graph {
   // This graph's counterpart of a node of the graph that it is a clone of; null where there is none.
   [[nodiscard]] graph_node* counterpart(abi::CUgraphNode original);
 
-  // The nodes in an order in which each comes after those that it depends on, oldest first. Of a graph with a cycle some are
-  // missing: those on cycles and behind them.
+  // The nodes in an order in which each comes after those that it depends on, oldest first. Of a graph with a cycle
+  // some are missing: those on cycles and behind them.
   [[nodiscard]] std::vector<graph_node*> in_order() const;
 
   // A node on a cycle, or behind one, of this graph or of a child graph; null where all is in order.

@@ -78,7 +78,8 @@ void graph_exec::close() noexcept {
 CUresult graph_exec::launch(stream& in) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // The lanes are published after the stream's own part, which they wait for; also when there is no memory for all of it.
+  // The lanes are published after the stream's own part, which they wait for; also when there is no memory for all of
+  // it.
   const struct lanes_closing {
     std::vector<std::optional<submission>>& open;
     ~lanes_closing() {

@@ -19,7 +19,8 @@ class graph;
 struct graph_node;
 class stream;
 
-// Independent of the graph that it was made from. Objects are reused (handle_table.hpp): instantiate() begins a life, close() ends it.
+// Independent of the graph that it was made from. Objects are reused (handle_table.hpp): instantiate() begins a life,
+// close() ends it.
 //
 // Thread safety: all members, from any thread; instantiate() with the lock of the graphs held.
 class graph_exec {
@@ -30,25 +31,29 @@ class graph_exec {
     graph_node* because_of = nullptr;
   };
 
-  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle. Throws std::bad_alloc.
+  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle. Throws
+  // std::bad_alloc.
   abi::CUresult instantiate(const graph& from, unsigned long long flags, refusal& reason);
 
   // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing.
   // Throws std::bad_alloc; then part of the graph may have been submitted.
   abi::CUresult launch(stream& in);
 
-  // Changes what a node does in later launches; it is named by the node of the instantiated graph. CUDA_ERROR_INVALID_VALUE where the
-  // graph had no such node, of such a kind, or what the node does may not change that way. With the lock of the graphs held.
+  // Changes what a node does in later launches; it is named by the node of the instantiated graph.
+  // CUDA_ERROR_INVALID_VALUE where the graph had no such node, of such a kind, or what the node does may not change
+  // that way. With the lock of the graphs held.
   abi::CUresult set_node(abi::CUgraphNode origin, const node_params& params);
 
   // The same for all nodes of a child graph. CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE for one of another shape.
   abi::CUresult set_child(abi::CUgraphNode origin, const graph& child);
 
-  // The same for all nodes, and the user objects of the graph for its own: all or nothing. CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE with the
-  // reason for a graph of another shape, or with a change that is not allowed.
+  // The same for all nodes, and the user objects of the graph for its own: all or nothing.
+  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE with the reason for a graph of another shape, or with a change that is not
+  // allowed.
   abi::CUresult update(const graph& to, exec_shape::difference& reason);
 
-  // Switches a set or copy off and on; switched off it does nothing, in its place. CUDA_ERROR_INVALID_VALUE for other nodes.
+  // Switches a set or copy off and on; switched off it does nothing, in its place. CUDA_ERROR_INVALID_VALUE for other
+  // nodes.
   abi::CUresult set_enabled(abi::CUgraphNode origin, bool enabled);
   abi::CUresult get_enabled(abi::CUgraphNode origin, bool& enabled);
 

@@ -145,8 +145,8 @@ void compiler::make_step(std::uint32_t node) {
   place.step = last_step();
 }
 
-// An operation that the engine need not see joins the run before, if nothing is in between. The waits of the step go with its
-// first operation.
+// An operation that the engine need not see joins the run before, if nothing is in between. The waits of the step go
+// with its first operation.
 void compiler::add_operation(std::uint32_t number, plan_step& step) {
   const operation_kind kind = plan_.operations[number].kind;
   const bool takes_long = kind == operation_kind::long_work;

@@ -46,10 +46,10 @@ struct place_in_plan {
   std::uint32_t step = 0;  // of the last of them
 };
 
-// Lanes are lines of work that go on beside each other; lane 0 is the stream's own. What nothing can hold up runs there in
-// one go, one node after the other: that costs less than telling other threads of it. Each node that may be held up (by a host function,
-// a value, an event) and what depends on it has another lane, unless all that follows depends on it anyhow, so that it
-// holds nothing else.
+// Lanes are lines of work that go on beside each other; lane 0 is the stream's own. What nothing can hold up runs there
+// in one go, one node after the other: that costs less than telling other threads of it. Each node that may be held up
+// (by a host function, a value, an event) and what depends on it has another lane, unless all that follows depends on
+// it anyhow, so that it holds nothing else.
 //
 // Shared by the executable and its launches in flight, and not changed while it is: an update makes another.
 class launch_plan {
@@ -98,8 +98,8 @@ class plan_reference {
   launch_plan* plan_ = nullptr;
 };
 
-// Compiles a graph without cycles, whose nodes are given in order. Each node's mark tells which place is its own, in child graphs,
-// too. Throws std::bad_alloc.
+// Compiles a graph without cycles, whose nodes are given in order. Each node's mark tells which place is its own, in
+// child graphs, too. Throws std::bad_alloc.
 [[nodiscard]] plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
                                      std::vector<place_in_plan>& places);
 

@@ -22,8 +22,8 @@ struct copy_sides {
 };
 [[nodiscard]] copy_sides sides_of(const node_params& params) noexcept;
 
-// What a node of these parameters does. CUDA_ERROR_INVALID_VALUE for parameters that no node may have: memory that the driver does
-// not know, ranges past its end, sizes of 0.
+// What a node of these parameters does. CUDA_ERROR_INVALID_VALUE for parameters that no node may have: memory that the
+// driver does not know, ranges past its end, sizes of 0.
 abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept;
 abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out) noexcept;
 
@@ -43,7 +43,8 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 // Does the operation wait for a value?
 [[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
 
-// Adds what a node does to the operations of a plan; nothing for kinds that the plan treats itself. Throws std::bad_alloc.
+// Adds what a node does to the operations of a plan; nothing for kinds that the plan treats itself. Throws
+// std::bad_alloc.
 void append_operations(const node_params& params, launch_plan& to);
 
 // May a node whose operations these are do that instead? What it does may change in a few ways only.

@@ -9,8 +9,8 @@
 
 namespace weir::embedded::model {
 
-// Objects are reused (handle_table.hpp). The program's destructor runs once, when the last reference goes, on the thread of the
-// host functions, where most calls of the driver are not permitted.
+// Objects are reused (handle_table.hpp). The program's destructor runs once, when the last reference goes, on the
+// thread of the host functions, where most calls of the driver are not permitted.
 //
 // Thread safety: the functions below, from any thread; they need no initialised driver.
 struct user_object {

@@ -11,8 +11,8 @@ namespace weir::embedded::model {
 
 inline constexpr unsigned most_operations_in_a_batch = 255;
 
-// What follows gives CUDA_SUCCESS and the work, or what is wrong: a word is aligned, in device, pinned or registered memory.
-// Flags are CU_STREAM_WAIT_VALUE_* and CU_STREAM_WRITE_VALUE_*, sizes 4 or 8 bytes.
+// What follows gives CUDA_SUCCESS and the work, or what is wrong: a word is aligned, in device, pinned or registered
+// memory. Flags are CU_STREAM_WAIT_VALUE_* and CU_STREAM_WRITE_VALUE_*, sizes 4 or 8 bytes.
 abi::CUresult make_wait(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags,
                         value_wait& out);
 abi::CUresult make_write(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags,
