@@ -11,19 +11,30 @@ import textwrap
 
 PAGE = "docs/embedded-driver.md"
 LISTS = {"later": "WEIR_LATER", "unsupported": "WEIR_UNSUPPORTED"}
+OTHER_FORMS = "Forms of older versions of CUDA; the ones that programs built with CUDA 13.0 call are there"
 
 
-def families(path, macro):
+def bases_it_has(entry_folder, functions):
+    """The base names of the functions that the driver has, in whatever form."""
+    later = set(re.findall(r"^WEIR_LATER\((\w+)", (entry_folder / "later.def").read_text(), re.M))
+    pairs = re.findall(r"^WEIR_FUNCTION\((\w+),\s*(\w+)", functions.read_text(), re.M)
+    return {base for symbol, base in pairs if symbol not in later}
+
+
+def families(path, macro, has):
     """The symbols of a list, under the comment that stands above each group of them."""
-    found = {}
+    found, others = {}, []
     title, before = "", ""
     for line in path.read_text().splitlines():
         if comment := re.match(r"// (.*)", line):
             title = f"{title} {comment[1]}".strip() if before.startswith("//") else comment[1]
-        elif entry := re.match(rf"{macro}\((\w+)", line):
-            found.setdefault(title.rstrip("."), []).append(entry[1])
+        elif entry := re.match(rf"{macro}\((\w+)(?:,\s*(\w+))?", line):
+            if entry[2] in has:
+                others.append(entry[1])
+            else:
+                found.setdefault(title.rstrip("."), []).append(entry[1])
         before = line
-    return found
+    return found | ({OTHER_FORMS: others} if others else {})
 
 
 def rendered(found):
@@ -40,8 +51,10 @@ def main():
     page = root / PAGE
     text = page.read_text()
     updated = text
+    entries = root / "src/embedded/entry"
+    has = bases_it_has(entries, root / "src/driver/functions.def")
     for name, macro in LISTS.items():
-        found = families(root / f"src/embedded/entry/{name}.def", macro)
+        found = families(entries / f"{name}.def", macro, has)
         marks = re.compile(rf"(<!-- list of {name}\.def -->\n).*?(<!-- end of the list -->)", re.S)
         body = "\n" + rendered(found) + "\n" if found else "\nNone.\n\n"
         updated, replaced = marks.subn(lambda m: m[1] + body + m[2], updated)
