@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ bench::outcome measure(const bench::figure& figure, weir::driver_kind driver) {
     outcome.value = figure.measure();
   } catch (const bench::not_here& missing) {
     outcome.why_not = missing.what();
+  } catch (const std::exception& failure) {
+    outcome.failed = true;
+    outcome.why_not = std::string{"failed: "} + failure.what();
   }
   return outcome;
 }
@@ -51,7 +55,7 @@ int run(const std::string& filter, const std::string& json) {
     return 2;
   }
   if (!json.empty()) bench::write_json(json, outcomes);
-  return 0;
+  return std::ranges::any_of(outcomes, &bench::outcome::failed) ? 1 : 0;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct outcome {
   const figure* what = nullptr;
   std::optional<double> value;  // none where this machine cannot tell
   std::string why_not;
+  bool failed = false;        // it could have told, but something went wrong
   double budget = no_budget;  // what is asked on this driver
   std::string device;
 
