@@ -1,6 +1,7 @@
 // model/exec_update.cpp - changing what an executable does without making another.
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
+#include "embedded/model/node_operations.hpp"
 
 namespace weir::embedded::model {
 
@@ -17,23 +18,23 @@ std::span<engine::operation> graph_exec::operations_of(const exec_node& node) no
   return std::span{plan_->operations}.subspan(node.place.first_operation, node.place.operations);
 }
 
-bool graph_exec::may_become(const exec_node& node, const node_params& params) {
+bool graph_exec::may_become(const exec_node& node, const node_params& params, launch_plan& scratch) {
   if (node.kind != params.index()) return false;
   const auto disabled = disabled_.find(&node);
-  if (disabled != disabled_.end()) return model::may_become({&disabled->second, 1}, node.sides, params);
-  return model::may_become(operations_of(node), node.sides, params);
+  if (disabled != disabled_.end()) return model::may_become({&disabled->second, 1}, node.sides, params, scratch);
+  return model::may_become(operations_of(node), node.sides, params, scratch);
 }
 
-void graph_exec::change(const exec_node& node, const node_params& params) {
+void graph_exec::change(const exec_node& node, const node_params& params, launch_plan& scratch) {
   plan_step& step = plan_->steps[node.place.step];
   if (const auto* record = std::get_if<record_params>(&params)) {
     step.event = record->event;
   } else if (const auto* wait = std::get_if<wait_params>(&params)) {
     step.event = wait->event;
   } else if (const auto disabled = disabled_.find(&node); disabled != disabled_.end()) {
-    replace_operations(*plan_.get(), {&disabled->second, 1}, params);
+    replace_operations(*plan_.get(), {&disabled->second, 1}, params, scratch);
   } else {
-    replace_operations(*plan_.get(), operations_of(node), params);
+    replace_operations(*plan_.get(), operations_of(node), params, scratch);
     for (const engine::operation& now : operations_of(node)) {
       step.takes_long = step.takes_long || now.kind == engine::operation_kind::long_work;
     }
@@ -43,9 +44,10 @@ void graph_exec::change(const exec_node& node, const node_params& params) {
 CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   const std::lock_guard lock{mutex_};
   const exec_node* node = shape_.find(origin);
-  if (node == nullptr || !may_become(*node, params)) return CUDA_ERROR_INVALID_VALUE;
+  launch_plan scratch;
+  if (node == nullptr || !may_become(*node, params, scratch)) return CUDA_ERROR_INVALID_VALUE;
   make_plan_own();
-  change(*node, params);
+  change(*node, params, scratch);
   return CUDA_SUCCESS;
 }
 
@@ -53,13 +55,15 @@ exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph&
                                               const user_object_references* keep) {
   exec_shape::pairs pairs;
   if (const auto found = of.pair_with(to, pairs); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
+  launch_plan scratch;
   for (const auto& [mine, theirs] : pairs) {
-    if (!may_become(*mine, theirs->params)) return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs->handle()};
+    if (!may_become(*mine, theirs->params, scratch))
+      return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs->handle()};
   }
   user_object_references kept;
   if (keep != nullptr) kept.share(*keep);
   make_plan_own();
-  for (const auto& [mine, theirs] : pairs) change(*mine, theirs->params);
+  for (const auto& [mine, theirs] : pairs) change(*mine, theirs->params, scratch);
   if (keep != nullptr) plan_->kept_alive = std::move(kept);
   return {};
 }

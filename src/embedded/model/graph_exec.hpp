@@ -69,8 +69,8 @@ class graph_exec {
   void submit_step(const plan_step& step, submission& to);
 
   void make_plan_own();
-  [[nodiscard]] bool may_become(const exec_node& node, const node_params& params);
-  void change(const exec_node& node, const node_params& params);
+  [[nodiscard]] bool may_become(const exec_node& node, const node_params& params, launch_plan& scratch);
+  void change(const exec_node& node, const node_params& params, launch_plan& scratch);
   exec_shape::difference change_all(const exec_shape& of, const graph& to, const user_object_references* keep);
   [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
   [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;

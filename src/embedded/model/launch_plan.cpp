@@ -3,7 +3,7 @@
 
 #include "embedded/model/flat_graph.hpp"
 #include "embedded/model/graph.hpp"
-#include "embedded/model/node_work.hpp"
+#include "embedded/model/node_operations.hpp"
 
 namespace weir::embedded::model {
 

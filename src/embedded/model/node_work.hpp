@@ -4,14 +4,12 @@
 #include <span>
 
 #include "driver/abi.hpp"
-#include "embedded/engine/operation.hpp"
 #include "embedded/model/graph_node.hpp"
 #include "embedded/model/work.hpp"
 
 namespace weir::embedded::model {
 
 class context;
-class launch_plan;
 
 // Which kinds of memory a copy goes from and to.
 struct copy_sides {
@@ -42,21 +40,5 @@ abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> op
 
 // Does the operation wait for a value?
 [[nodiscard]] bool is_wait(const abi::CUstreamBatchMemOpParams& operation) noexcept;
-
-// Adds what a node does to the operations of a plan; nothing for kinds that the plan treats itself. Throws
-// std::bad_alloc.
-void append_operations(const node_params& params, launch_plan& to);
-
-// May a node whose operations these are do that instead? What it does may change in a few ways only.
-[[nodiscard]] bool may_become(std::span<const engine::operation> now, copy_sides sides, const node_params& params);
-
-// Replaces a node's operations by as many others. Throws std::bad_alloc, and then nothing has changed.
-void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params);
-
-// Lets an operation that was copied with its plan refer to the copy.
-void refer_to_copies_of(launch_plan& plan, engine::operation& copied) noexcept;
-
-// An operation that does nothing, in place of a node that is switched off.
-[[nodiscard]] engine::operation no_operation() noexcept;
 
 }  // namespace weir::embedded::model
