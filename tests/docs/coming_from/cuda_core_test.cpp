@@ -65,6 +65,18 @@ TEST(ComingFromCudaCore, Waits) {
   EXPECT_TRUE(e.done());
 }
 
+TEST(ComingFromCudaCore, Sync) {
+  const weir::device dev;
+  weir::stream s{dev};
+  const weir::event e = s.record();
+  // [core-sync]
+  s.sync();
+  e.sync();
+  dev.sync();
+  // [/core-sync]
+  EXPECT_TRUE(s.done());
+}
+
 TEST(ComingFromCudaCore, Events) {
   const weir::device dev;
   weir::stream s{dev};

@@ -1,6 +1,7 @@
 // What docs/coming-from.md shows beside NVIDIA Warp.
 #include <gtest/gtest.h>
 
+#include <vector>
 #include <weir/weir.hpp>
 
 namespace {
@@ -122,6 +123,33 @@ TEST(ComingFromWarp, SeveralDevices) {
   t.sync();
   // [/warp-devices]
   EXPECT_EQ(host[63], 9);
+}
+
+TEST(ComingFromWarp, PinnedMemory) {
+  const weir::device gpu;
+  weir::stream s{gpu};
+  weir::buffer<float> a{s, 1000};
+  // [warp-pinned]
+  weir::pinned_buffer<float> host{1000, gpu};
+  for (float& number : host) number = 1.0f;
+  weir::copy(s, host, a);  // the host goes on at once
+  s.sync();
+  // [/warp-pinned]
+  std::vector<float> back(a.size());
+  weir::sync_scope(s, [&](weir::stream_ref inside) { weir::copy(inside, a, back); });
+  EXPECT_EQ(back[999], 1.0f);
+}
+
+TEST(ComingFromWarp, NullStream) {
+  const weir::device gpu;
+  const weir::context_scope context{gpu};
+  // [warp-null]
+  weir::stream_ref null = weir::stream_ref::legacy();
+  weir::stream s{gpu, {.kind = weir::stream_kind::blocking}};
+  bool blocking = s.is_blocking();
+  // [/warp-null]
+  null.sync();
+  EXPECT_TRUE(blocking);
 }
 
 TEST(ComingFromWarp, ExternalStream) {
