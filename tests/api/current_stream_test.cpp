@@ -1,0 +1,342 @@
+// current_stream_test.cpp - which stream is current, for which thread and device, and what scopes restore.
+#include <weir/context.hpp>
+#include <weir/current_stream.hpp>
+#include <weir/fill.hpp>
+#include <weir/pinned_buffer.hpp>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver_table;
+using detail::failing_table;
+using test::failure_of;
+using test::gate;
+using test::result_of;
+
+// Every body runs on a thread of its own, whose current streams are fresh.
+class CurrentStream : public ::testing::Test {
+ protected:
+  template <class Body>
+  void on_a_new_thread(const Body& body) {
+    std::thread{[&] {
+      const context_scope current{gpu};
+      body();
+    }}.join();
+  }
+
+  device gpu;
+  stream a{gpu};
+  stream b{gpu};
+};
+
+// Rule 21.
+TEST_F(CurrentStream, EachThreadStartsWithTheDefaultStream) {
+  on_a_new_thread([&] {
+    EXPECT_EQ(default_stream(), stream_ref::legacy());
+    for (const device any : device::all()) EXPECT_EQ(current_stream(any), default_stream());
+    EXPECT_EQ(current_stream(), default_stream());
+  });
+}
+
+// Rule 22.
+TEST_F(CurrentStream, OneThreadsChoiceIsNotAnothers) {
+  on_a_new_thread([&] {
+    use(a);
+    EXPECT_EQ(current_stream(gpu), a.ref());
+    on_a_new_thread([&] {
+      EXPECT_EQ(current_stream(gpu), default_stream());
+      use(b);
+    });
+    EXPECT_EQ(current_stream(gpu), a.ref());
+  });
+}
+
+// Rule 23.
+TEST_F(CurrentStream, EachDeviceHasItsOwn) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const device second{1};
+  const stream other{second};
+  on_a_new_thread([&] {
+    use(a);
+    {
+      const context_scope there{second};
+      EXPECT_EQ(current_stream(), default_stream());
+      use(other);
+      EXPECT_EQ(current_stream(), other.ref());
+    }
+    EXPECT_EQ(current_stream(), a.ref());
+    EXPECT_EQ(current_stream(second), other.ref());
+  });
+}
+
+// Rule 24.
+TEST_F(CurrentStream, AScopeRestoresWhatAPlainUseHadSet) {
+  on_a_new_thread([&] {
+    use(a);
+    {
+      const stream_scope scope{b};
+      EXPECT_EQ(current_stream(), b.ref());
+    }
+    EXPECT_EQ(current_stream(), a.ref());
+  });
+}
+
+// Rule 25.
+TEST_F(CurrentStream, AUseInsideAScopeEndsWithIt) {
+  on_a_new_thread([&] {
+    {
+      const stream_scope scope{a};
+      use(b);
+      EXPECT_EQ(current_stream(), b.ref());
+    }
+    EXPECT_EQ(current_stream(), default_stream());
+  });
+}
+
+// Rule 26.
+TEST_F(CurrentStream, ScopesUnwindWithExceptions) {
+  on_a_new_thread([&] {
+    try {
+      const stream_scope outer{a};
+      const stream_scope inner{b};
+      throw std::runtime_error{"the body's"};
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(current_stream(), default_stream());
+  });
+}
+
+// Rules 24 to 26, any nesting: what is current is what a stack of the same shape says.
+RC_GTEST_PROP(CurrentStreamProperty, ScopesNestAndRestore, ()) {
+  const device gpu;
+  static const auto* const streams = [] {
+    auto* made = new std::vector<stream>;
+    for (int i = 0; i < 4; ++i) made->emplace_back(device{});
+    return made;
+  }();
+  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 9));
+  bool right = true;
+  std::thread{[&] {
+    const context_scope current{gpu};
+    std::vector<stream_ref> expected{default_stream()};
+    std::vector<std::unique_ptr<stream_scope>> scopes;
+    for (const int step : steps) {
+      if (step == 8) {  // leave the innermost scope
+        if (scopes.empty()) continue;
+        scopes.pop_back();
+        expected.pop_back();
+      } else if (const stream_ref chosen = (*streams)[static_cast<std::size_t>(step % 4)]; step < 4) {
+        scopes.push_back(std::make_unique<stream_scope>(chosen));
+        expected.push_back(chosen);
+      } else {
+        use(chosen);
+        expected.back() = chosen;
+      }
+      right = right && current_stream() == expected.back();
+    }
+    while (!scopes.empty()) {
+      scopes.pop_back();
+      expected.pop_back();
+      right = right && current_stream() == expected.back();
+    }
+  }}.join();
+  RC_ASSERT(right);
+}
+
+// Rule 27.
+TEST_F(CurrentStream, AStreamOfAnotherDeviceIsRefusedBeforeAnythingChanges) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const stream other{device{1}};
+  on_a_new_thread([&] {
+    use(a);
+    const auto failure = failure_of([&] { use(other); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::invalid_device);
+    EXPECT_NE(failure->advice().find("switch_device"), std::string::npos) << failure->what();
+    EXPECT_EQ(result_of([&] { const stream_scope s{other}; }), errc::invalid_device);
+    EXPECT_EQ(current_stream(), a.ref());
+    EXPECT_EQ(current_stream(device{1}), default_stream());
+    EXPECT_EQ(current_device(), gpu);
+    {
+      const stream_scope there{other, {.switch_device = true}};
+      EXPECT_EQ(current_device(), device{1});
+      EXPECT_EQ(current_stream(), other.ref());
+    }
+    EXPECT_EQ(current_device(), gpu);
+    EXPECT_EQ(current_stream(), a.ref());
+  });
+}
+
+// Rule 28.
+TEST_F(CurrentStream, OneThatIsCurrentLivesOnWithoutItsOwner) {
+  on_a_new_thread([&] {
+    const failing_table calls;
+    auto owner = std::make_unique<stream>(gpu);
+    const stream_ref mine = *owner;
+    use(mine);
+    owner.reset();
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
+    EXPECT_EQ(current_stream(), mine);
+    gate held{current_stream()};
+    EXPECT_FALSE(current_stream().done());
+    held.open();
+    current_stream().sync();
+    use(a);
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+  });
+}
+
+// Rule 28, to the end of the thread.
+TEST_F(CurrentStream, ItGoesWithTheThreadThatHadItLast) {
+  const failing_table calls;
+  on_a_new_thread([&] {
+    stream owner{gpu};
+    use(owner);
+    owner.close();
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
+  });
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// Rule 163.
+TEST_F(CurrentStream, OneThatIsCurrentIsNotGivenUpOrShutDown) {
+  on_a_new_thread([&] {
+    stream owner{gpu};
+    {
+      const stream_scope scope{owner};
+      EXPECT_EQ(result_of([&] { static_cast<void>(owner.release()); }), errc::illegal_state);
+      EXPECT_EQ(result_of([&] { owner.shutdown(); }), errc::illegal_state);
+      EXPECT_FALSE(owner.closed());
+      EXPECT_TRUE(owner.done());
+    }
+    owner.shutdown();
+    EXPECT_TRUE(owner.closed());
+  });
+}
+
+// Rule 29.
+TEST_F(CurrentStream, AScopeOfNoStreamDoesNothing) {
+  on_a_new_thread([&] {
+    use(a);
+    const stream_ref* const none = nullptr;
+    {
+      const stream_scope scope{none};
+      EXPECT_EQ(current_stream(), a.ref());
+      use(b);
+    }
+    EXPECT_EQ(current_stream(), b.ref());
+    const stream_ref some = a;
+    const stream_scope scope{&some};
+    EXPECT_EQ(current_stream(), a.ref());
+  });
+}
+
+// Rule 30.
+TEST_F(CurrentStream, EntryAndExitWaitOnTheDeviceAndOnlyWhereAsked) {
+  on_a_new_thread([&] {
+    use(a);
+    {
+      gate held{a};
+      const stream_scope scope{b};
+      b.sync();  // nothing holds it
+    }
+    {
+      gate held{a};
+      {
+        const stream_scope scope{b, {.wait_on_entry = true}};  // returns: the host is not held
+        EXPECT_FALSE(b.done());
+      }
+      held.open();
+      b.sync();
+      a.sync();
+    }
+    gate held{b};
+    {
+      const stream_scope scope{b, {.wait_on_exit = true}};
+      EXPECT_TRUE(a.done());
+    }
+    EXPECT_FALSE(a.done());
+    held.open();
+    a.sync();
+    EXPECT_TRUE(b.done());
+  });
+}
+
+// Rule 31.
+TEST_F(CurrentStream, NamingAStreamNeitherReadsNorChangesIt) {
+  pinned_buffer<unsigned> word{1};
+  on_a_new_thread([&] {
+    use(a);
+    gate held{a};
+    fill(b, word, 7u);
+    b.sync();
+    EXPECT_EQ(word[0], 7u);
+    EXPECT_EQ(current_stream(), a.ref());
+    held.open();
+  });
+}
+
+TEST_F(CurrentStream, AClosedStreamCannotBecomeCurrent) {
+  on_a_new_thread([&] {
+    use(a);
+    stream gone{gpu};
+    gone.close();
+    EXPECT_EQ(result_of([&] { use(gone); }), errc::closed);
+    EXPECT_EQ(result_of([&] { const stream_scope s{gone}; }), errc::closed);
+    EXPECT_EQ(current_stream(), a.ref());
+  });
+}
+
+TEST_F(CurrentStream, ADeviceThatIsNotThereHasNone) {
+  EXPECT_EQ(result_of([] { static_cast<void>(current_stream(device{-1})); }), errc::invalid_device);
+}
+
+// Rules 19 and 20.
+TEST(DefaultStream, TheEnvironmentMayNameThePerThreadStream) {
+  test::in_a_fresh_process([] {
+    ::setenv("WEIR_DEFAULT_STREAM", "per-thread", 1);
+    const context_scope current{device{}};
+    bool good = WEIR_HOLDS(default_stream() == stream_ref::per_thread());
+    good = WEIR_HOLDS(current_stream() == stream_ref::per_thread()) && good;
+    use(stream_ref::legacy());
+    return WEIR_HOLDS(current_stream() == stream_ref::legacy()) && good;
+  });
+}
+
+TEST(DefaultStream, TheEnvironmentMayNameTheLegacyStream) {
+  test::in_a_fresh_process([] {
+    ::setenv("WEIR_DEFAULT_STREAM", "legacy", 1);
+    return WEIR_HOLDS(default_stream() == stream_ref::legacy());
+  });
+}
+
+// Rule 19.
+TEST(DefaultStream, AnyOtherWordIsReported) {
+  test::in_a_fresh_process([] {
+    ::setenv("WEIR_DEFAULT_STREAM", "1per-thread", 1);
+    for (int i = 0; i < 2; ++i) {  // at every call
+      const auto failure = failure_of([] { static_cast<void>(default_stream()); });
+      if (!WEIR_HOLDS(failure && failure->result() == errc::invalid_value)) return false;
+      if (!WEIR_HOLDS(failure->advice().find("1per-thread") != std::string::npos)) return false;
+    }
+    return WEIR_HOLDS(result_of([] { static_cast<void>(current_stream(device{})); }) == errc::invalid_value);
+  });
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,336 @@
+// host_function_test.cpp - host functions and callbacks: when they run, what they may do, and how they end.
+#include <weir/buffer.hpp>
+#include <weir/context.hpp>
+#include <weir/copy.hpp>
+#include <weir/current_stream.hpp>
+#include <weir/deferred.hpp>
+#include <weir/fill.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/sync_scope.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+#include "support/unraised.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using test::fate;
+using test::gate;
+using test::result_of;
+using test::unraised_errors;
+using test::witness;
+
+class HostFunction : public ::testing::Test {
+ protected:
+  ~HostFunction() override { drain_deferred(); }
+
+  device gpu;
+  stream s{gpu};
+  stream t{gpu};
+};
+
+// Rule 72.
+TEST_F(HostFunction, RunsBetweenTheWorkBeforeAndTheWorkAfter) {
+  pinned_buffer<std::uint32_t> words{2};
+  words[0] = words[1] = 0;
+  std::promise<void> entered;
+  std::promise<void> leave;
+  std::uint32_t before = 0;
+  fill(s, words.data(), 1, 1u);
+  launch_host(s, [&] {
+    before = words[0];
+    entered.set_value();
+    leave.get_future().wait();
+  });
+  fill(s, words.data() + 1, 1, 2u);
+  const event behind = s.record();
+  entered.get_future().wait();
+  EXPECT_FALSE(behind.done());
+  EXPECT_EQ(std::atomic_ref{words[1]}.load(), 0u);
+  leave.set_value();
+  s.sync();
+  EXPECT_EQ(before, 1u);
+  EXPECT_EQ(words[1], 2u);
+}
+
+TEST_F(HostFunction, QueueingDoesNotBlock) {
+  gate held{s};
+  std::atomic<bool> ran{false};
+  launch_host(s, [&] { ran = true; });
+  EXPECT_FALSE(ran);
+  EXPECT_FALSE(s.done());
+  held.open();
+  s.sync();
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(HostFunction, EachRunsOnceAndInOrder) {
+  std::vector<int> order;  // of one stream, so never at once
+  for (int i = 0; i < 200; ++i) launch_host(s, [&order, i] { order.push_back(i); });
+  s.sync();
+  ASSERT_EQ(order.size(), 200u);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+TEST_F(HostFunction, RunsOnAThreadOfTheDrivers) {
+  std::thread::id where;
+  bool inside = false;
+  launch_host(s, [&] {
+    where = std::this_thread::get_id();
+    inside = in_host_function();
+  });
+  s.sync();
+  EXPECT_NE(where, std::this_thread::get_id());
+  EXPECT_TRUE(inside);
+  EXPECT_FALSE(in_host_function());
+}
+
+// Rule 78: streams joined before it are synchronised as well.
+TEST_F(HostFunction, WorkOfJoinedStreamsIsDoneWhenItStarts) {
+  pinned_buffer<std::uint32_t> word{1};
+  word[0] = 0;
+  gate held{t};
+  fill(t, word, 5u);
+  s.wait(t);
+  std::uint32_t seen = 0;
+  launch_host(s, [&] { seen = word[0]; });
+  held.open();
+  s.sync();
+  EXPECT_EQ(seen, 5u);
+}
+
+TEST_F(HostFunction, OnceTakesWhatCanRunOnlyOnce) {
+  auto value = std::make_unique<int>(5);
+  int got = 0;
+  launch_host_once(s, [&got, value = std::move(value)]() mutable { got = *std::exchange(value, nullptr); });
+  s.sync();
+  EXPECT_EQ(got, 5);
+}
+
+struct runs_as_rvalue {
+  int* calls;
+  void operator()() && { ++*calls; }
+};
+static_assert(!std::is_invocable_v<runs_as_rvalue&>);
+
+TEST_F(HostFunction, OnceCallsAnRvalue) {
+  int calls = 0;
+  launch_host_once(s, runs_as_rvalue{&calls});
+  s.sync();
+  EXPECT_EQ(calls, 1);
+}
+
+// Rule 65, where all is well.
+TEST_F(HostFunction, ACallbackGetsTheStatusOnce) {
+  std::vector<errc> got;
+  add_callback(s, [&](errc status) { got.push_back(status); });
+  s.sync();
+  EXPECT_EQ(got, std::vector{errc::success});
+}
+
+TEST_F(HostFunction, CFunctionsServeToo) {
+  int calls = 0;
+  launch_host(
+      s, [](void* data) { ++*static_cast<int*>(data); }, &calls);
+  s.sync();
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(result_of([&] { launch_host(s, nullptr, &calls); }), errc::invalid_value);
+}
+
+// Rule 82: the closure is copied or moved in; the caller's own is free at once.
+TEST_F(HostFunction, TheClosureIsTheStreams) {
+  gate held{s};
+  std::string got;
+  {
+    const std::string text(100, 'x');
+    launch_host(s, [&got, text] { got = text; });
+  }
+  held.open();
+  s.sync();
+  EXPECT_EQ(got, std::string(100, 'x'));
+}
+
+TEST_F(HostFunction, ClosuresMayBeLargeAndAligned) {
+  struct alignas(1024) wide {
+    std::array<unsigned char, 5000> bytes{};
+  };
+  std::array<unsigned char, 500> big{};
+  big[499] = 7;
+  wide far;
+  far.bytes[4999] = 8;
+  int sum = 0;
+  bool aligned = false;
+  launch_host(s, [&sum, big] { sum += big[499]; });
+  launch_host(s, [&sum, &aligned, far] {
+    sum += far.bytes[4999];
+    aligned = reinterpret_cast<std::uintptr_t>(&far) % 1024 == 0;
+  });
+  s.sync();
+  EXPECT_EQ(sum, 15);
+  EXPECT_TRUE(aligned);
+}
+
+// Rule 75.
+TEST_F(HostFunction, TheClosureIsDestroyedOnceAndOutsideOfHostFunctions) {
+  fate once;
+  fate callback;
+  fate repeatable;
+  launch_host_once(s, [w = witness{once}] { w.ran(); });
+  add_callback(s, [w = witness{callback}](errc) { w.ran(); });
+  launch_host(s, [w = witness{repeatable}] { w.ran(); });
+  s.sync();
+  drain_deferred();
+  for (const fate* f : {&once, &callback, &repeatable}) {
+    EXPECT_EQ(f->runs, 1);
+    EXPECT_EQ(f->destructions, 1);
+    EXPECT_EQ(f->destructions_in_host_functions, 0);
+  }
+}
+
+// Rules 75 and 89: a closure may own whatever weir has, also the last owner of its own stream.
+TEST_F(HostFunction, AClosureMayOwnWeirsObjects) {
+  const unraised_errors unraised;
+  auto own = std::make_unique<stream>(gpu);
+  const stream_ref on = *own;
+  gate held{on};
+  buffer<int> device_memory{on, 100};
+  pinned_buffer<int> pinned{100};
+  event mark = on.record();
+  int runs = 0;
+  launch_host_once(on, [&runs, own = std::move(own), device_memory = std::move(device_memory),
+                        pinned = std::move(pinned), mark = std::move(mark)] { ++runs; });
+  const event behind = on.record();
+  held.open();
+  behind.sync();
+  drain_deferred();
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// Destroyed inside, they are handed to another thread.
+TEST_F(HostFunction, ObjectsMayBeDestroyedInside) {
+  const unraised_errors unraised;
+  auto device_memory = std::make_unique<buffer<int>>(t, 100);
+  auto pinned = std::make_unique<pinned_buffer<int>>(100);
+  auto mark = std::make_unique<event>(gpu);
+  auto timed = std::make_unique<timed_event>(gpu);
+  auto owner = std::make_unique<stream>(gpu);
+  auto kept = std::make_unique<context>(gpu);
+  launch_host(s, [&] {
+    device_memory.reset();
+    pinned.reset();
+    mark.reset();
+    timed.reset();
+    owner.reset();
+    kept.reset();
+  });
+  s.sync();
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// Rule 74.
+TEST_F(HostFunction, WeirIsRefusedInside) {
+  buffer<int> x{t, 4};
+  pinned_buffer<int> host{4};
+  event mark{gpu};
+  const timed_event a = t.record_timed();
+  stream other{gpu};
+  std::vector<std::pair<const char*, errc>> answers;
+  launch_host(s, [&] {
+    const auto note = [&](const char* what, const auto& call) { answers.emplace_back(what, result_of(call)); };
+    note("sync", [&] { t.sync(); });
+    note("done", [&] { static_cast<void>(t.done()); });
+    note("record", [&] { t.record(mark); });
+    note("new record", [&] { static_cast<void>(t.record()); });
+    note("wait event", [&] { t.wait(mark); });
+    note("wait stream", [&] { t.wait(other); });
+    note("sync_for", [&] { static_cast<void>(t.sync_for(std::chrono::seconds{1})); });
+    note("id", [&] { static_cast<void>(t.id()); });
+    note("stream", [&] { const stream made{gpu}; });
+    note("close", [&] { other.close(); });
+    note("shutdown", [&] { other.shutdown(); });
+    note("event", [&] { const event made{gpu}; });
+    note("event done", [&] { static_cast<void>(mark.done()); });
+    note("event sync", [&] { mark.sync(); });
+    note("event close", [&] { mark.close(); });
+    note("elapsed", [&] { static_cast<void>(elapsed(a, a)); });
+    note("buffer", [&] { const buffer<int> made{t, 4}; });
+    note("pinned", [&] { const pinned_buffer<int> made{4}; });
+    note("copy", [&] { copy(t, x, host); });
+    note("fill", [&] { fill(t, x, 1); });
+    note("launch_host", [&] { launch_host(t, [] {}); });
+    note("sync_scope", [&] { sync_scope(t, [](stream_ref) {}); });
+    note("context sync", [&] { gpu.primary_context().sync(); });
+    note("device sync", [&] { gpu.sync(); });
+    note("memory", [&] { static_cast<void>(gpu.memory()); });
+    note("context_scope", [&] { const context_scope scope{gpu}; });
+    note("current context", [&] { static_cast<void>(current_context()); });
+    note("use", [&] { use(t); });
+    answers.emplace_back("try_done", t.try_done());
+    answers.emplace_back("event try_done", mark.try_done());
+    answers.emplace_back("status", gpu.primary_context().status());
+  });
+  s.sync();
+  EXPECT_EQ(answers.size(), 31u);
+  for (const auto& [what, answer] : answers) EXPECT_EQ(answer, errc::not_permitted) << what;
+  EXPECT_FALSE(other.closed());
+  t.sync();  // nothing is harmed
+}
+
+// A closure that cannot even be moved in leaves nothing behind.
+TEST_F(HostFunction, AClosureWhoseCopyThrowsIsNotQueued) {
+  struct refuses {
+    refuses() = default;
+    refuses(const refuses&) { throw std::runtime_error{"no copy"}; }
+    void operator()() const {}
+  };
+  const refuses f;
+  EXPECT_THROW(launch_host(s, f), std::runtime_error);
+  s.sync();
+}
+
+// Rule 81: refused calls destroy it on the calling thread.
+TEST_F(HostFunction, AClosureThatCannotBeQueuedIsDestroyedHere) {
+  stream gone{gpu};
+  gone.close();
+  fate f;
+  EXPECT_EQ(result_of([&] { launch_host_once(gone, [w = witness{f}] { w.ran(); }); }), errc::closed);
+  EXPECT_EQ(f.runs, 0);
+  EXPECT_EQ(f.destructions, 1);
+  EXPECT_EQ(f.destroyed_by.load(), std::this_thread::get_id());
+}
+
+// Rule 76: independent streams need nothing of each other, except that functions may take turns.
+TEST_F(HostFunction, ManyStreamsMayHaveThem) {
+  std::vector<stream> streams;
+  for (int i = 0; i < 16; ++i) streams.emplace_back(gpu);
+  std::vector<int> counts(streams.size());
+  for (int round = 0; round < 50; ++round) {
+    for (std::size_t i = 0; i < streams.size(); ++i) launch_host(streams[i], [&counts, i] { ++counts[i]; });
+  }
+  for (const stream& any : streams) any.sync();
+  EXPECT_EQ(counts, std::vector<int>(streams.size(), 50));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,107 @@
+// faults/every_call.hpp - fails each driver call that an operation makes, one by one, and looks at what is left.
+#pragma once
+
+#include <weir/deferred.hpp>
+#include <weir/error.hpp>
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/errors.hpp"
+#include "support/unraised.hpp"
+
+namespace weir::test {
+
+using detail::driver_table;
+using detail::failing_table;
+
+// A function of the driver, as the failing table knows it.
+struct driver_function {
+  std::string_view symbol;
+  const char* name;  // what an error calls it
+  void (*fail)(failing_table&, int nth, abi::CUresult code);
+  int (*count)(const failing_table&);
+};
+
+inline constexpr driver_function driver_functions[] = {
+#define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments)                                \
+  {#symbol, #base,                                                                                          \
+   [](failing_table& table, int nth, abi::CUresult code) { table.fail(&driver_table::symbol, nth, code); }, \
+   [](const failing_table& table) { return table.count(&driver_table::symbol); }},
+#include "driver/functions.def"
+#undef WEIR_FUNCTION
+};
+
+// What an operation creates, a pair of functions a kind, is gone in the end.
+inline void expect_nothing_left(const failing_table& calls, std::string_view failed) {
+  const auto check = [&](auto create, auto destroy, std::string_view symbol) {
+    const int created = calls.count(create) - (failed == symbol ? 1 : 0);
+    EXPECT_EQ(created, calls.count(destroy)) << symbol << " and its counterpart, after a failure of " << failed;
+  };
+  check(&driver_table::cuStreamCreateWithPriority, &driver_table::cuStreamDestroy_v2, "cuStreamCreateWithPriority");
+  check(&driver_table::cuEventCreate, &driver_table::cuEventDestroy_v2, "cuEventCreate");
+  check(&driver_table::cuMemAllocAsync, &driver_table::cuMemFreeAsync, "cuMemAllocAsync");
+  check(&driver_table::cuMemHostAlloc, &driver_table::cuMemFreeHost, "cuMemHostAlloc");
+  check(&driver_table::cuCtxPushCurrent_v2, &driver_table::cuCtxPopCurrent_v2, "cuCtxPushCurrent_v2");
+  check(&driver_table::cuDevicePrimaryCtxRetain, &driver_table::cuDevicePrimaryCtxRelease_v2,
+        "cuDevicePrimaryCtxRetain");
+}
+
+// What `make` makes, if it makes anything.
+template <class Make>
+auto made_by(const Make& make) {
+  if constexpr (std::is_void_v<decltype(make())>) {
+    make();
+    return 0;
+  } else {
+    return make();
+  }
+}
+
+// Runs make() once for each driver call that it makes, with that call failing, and expects each time: a weir::error
+// with the driver's code and the call's name, nothing attached, nothing left behind, nothing in the hook. What make()
+// gives is destroyed with all calls succeeding. Popping the current context is not failed: it belongs to the clean-up.
+template <class Make>
+void every_call_may_fail(const Make& make) {
+  constexpr abi::CUresult code = abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
+  made_by(make);  // what is made once for all, such as a primary context, is there from now on
+  drain_deferred();
+
+  std::vector<int> counts;
+  {
+    const failing_table calls;
+    const auto made = made_by(make);
+    for (const driver_function& function : driver_functions) counts.push_back(function.count(calls));
+  }
+  drain_deferred();
+
+  int failures = 0;
+  for (std::size_t which = 0; which < counts.size(); ++which) {
+    const driver_function& function = driver_functions[which];
+    if (function.symbol == "cuCtxPopCurrent_v2") continue;
+    for (int nth = 1; nth <= counts[which]; ++nth) {
+      SCOPED_TRACE(testing::Message() << function.symbol << ", call " << nth);
+      const unraised_errors unraised;
+      failing_table faults;
+      function.fail(faults, nth, code);
+      const auto failure = failure_of([&] { static_cast<void>(made_by(make)); });
+      drain_deferred();
+      ++failures;
+      ASSERT_TRUE(failure) << "the call failed and nobody was told";
+      EXPECT_EQ(failure->result(), errc::system_not_ready);
+      EXPECT_STREQ(failure->call(), function.name);
+      EXPECT_TRUE(failure->attached().empty());
+      EXPECT_GT(failure->where().line(), 0u);
+      EXPECT_EQ(unraised.count(), 0u);
+      expect_nothing_left(faults, function.symbol);
+    }
+  }
+  EXPECT_GT(failures, 0) << "no driver call is made at all";
+}
+
+}  // namespace weir::test
