@@ -27,7 +27,7 @@ stream_memory::stream_memory(stream_ref stream, std::size_t count, std::size_t e
   if (count != 0) {
     const CUresult answer = driver().cuMemAllocAsync(&address, count * element_bytes, handle);
     if (answer != CUDA_SUCCESS) {
-      if (state_ != nullptr) state_->drop();
+      if (state_ != nullptr) state_->drop(share::user);
       check(answer, call, stream, at);
     }
   }
@@ -53,13 +53,13 @@ void stream_memory::belong_to(stream_ref stream, call_site at) {
   const CUstream handle = stream.get();
   const CUcontext context = context_of(handle, at);
   if (context == nullptr) fail(errc::invalid_context, "cuMemAllocAsync", stream, at);
-  stream_state* const before = std::exchange(state_, is_default(handle) ? nullptr : hold_stream(handle));
+  stream_state* const before = std::exchange(state_, is_default(handle) ? nullptr : hold_stream(handle, share::user));
   stream_ = handle;
   device_context_ = context;
   const bool per_thread = handle == CU_STREAM_PER_THREAD;
   home_ = per_thread ? closed_handle<CUstream_st>() : handle;
   home_thread_ = per_thread ? thread_number() : 0;
-  if (before != nullptr) before->drop();
+  if (before != nullptr) before->drop(share::user);
 }
 
 stream_memory::stream_memory(stream_memory&& other) noexcept
@@ -154,7 +154,7 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
 void stream_memory::let_go() noexcept {
   delete uses_;
   stream_ = closed_handle<CUstream_st>();
-  if (stream_state* const state = std::exchange(state_, nullptr)) state->drop();
+  if (stream_state* const state = std::exchange(state_, nullptr)) state->drop(share::user);
   forget();
 }
 

@@ -39,7 +39,7 @@ class thread_slots {
   thread_slots& operator=(const thread_slots&) = delete;
   ~thread_slots() {
     for (const slot& s : slots_) {
-      if (s.state != nullptr) s.state->drop();
+      if (s.state != nullptr) s.state->drop(detail::share::user);
     }
   }
 
@@ -88,12 +88,12 @@ weir::device device_for(stream_ref stream, const char* call, bool may_switch, ca
 }
 
 slot make_slot(stream_ref stream) noexcept {
-  return {stream.get(), stream.is_default() ? nullptr : detail::hold_stream(stream.get()), true};
+  return {stream.get(), stream.is_default() ? nullptr : detail::hold_stream(stream.get(), detail::share::user), true};
 }
 
 void replace(slot& place, slot&& by) noexcept {
   const slot old = std::exchange(place, by);
-  if (old.state != nullptr) old.state->drop();
+  if (old.state != nullptr) old.state->drop(detail::share::user);
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ void stream_scope::enter(stream_ref stream, stream_scope_options options, call_s
   previous_state_ = place.state;
   place = make_slot(stream);
   entered_ = stream.get();
-  entered_state_ = stream.is_default() ? nullptr : detail::hold_stream(entered_);
+  entered_state_ = stream.is_default() ? nullptr : detail::hold_stream(entered_, detail::share::user);
   device_ = gpu.ordinal();
   wait_on_exit_ = options.wait_on_exit;
 }
@@ -155,7 +155,7 @@ stream_scope::~stream_scope() {
       detail::raise_to_hook(std::current_exception());
     }
   }
-  if (entered_state_ != nullptr) entered_state_->drop();
+  if (entered_state_ != nullptr) entered_state_->drop(detail::share::user);
   // The slot exists since this scope began, so finding it cannot fail.
   replace(slots().of(device_), slot{previous_, previous_state_, previous_chosen_});
   if (pushed_context_) detail::pop_current();

@@ -7,6 +7,7 @@
 #include "api/unraised.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -28,6 +29,18 @@ struct waiting_list {
 waiting_list& waiting() {
   static never_destroyed<waiting_list> the_list;
   return *the_list;
+}
+
+// At the end of the program nobody syncs any more: what still waits goes to the hook.
+void report_the_rest() noexcept {
+  std::vector<failure> rest;
+  {
+    waiting_list& list = waiting();
+    const std::lock_guard lock{list.lock};
+    rest.swap(list.failures);
+    host_failures_waiting.fetch_sub(static_cast<int>(rest.size()), std::memory_order_relaxed);
+  }
+  for (failure& f : rest) raise_to_hook(std::move(f.what));
 }
 
 // Those of one stream, in the order in which they were thrown.
@@ -62,6 +75,8 @@ stream_identity identify(CUstream stream) noexcept {
 }
 
 void keep_host_failure(const stream_identity& stream, std::exception_ptr what) noexcept {
+  static const int at_exit = std::atexit(&report_the_rest);
+  static_cast<void>(at_exit);
   try {
     waiting_list& list = waiting();
     const std::lock_guard lock{list.lock};

@@ -67,8 +67,13 @@ context_place place_of(CUcontext context, call_site at) {
   const make_current current{context, at};
   CUdevice handle = 0;
   check(driver().cuCtxGetDevice(&handle), "cuCtxGetDevice", subject{context}, at);
-  // A device's handle is its ordinal in every driver there is.
-  return {handle, primary_context(weir::device{handle}, at) == context};
+  // A device's handle is its ordinal in every driver there is. Where nobody has made the primary context this is
+  // another one, and asking for the primary one would make it, with all the memory that it takes.
+  const weir::device gpu{handle};
+  unsigned flags = 0;
+  int active = 0;
+  check(driver().cuDevicePrimaryCtxGetState(handle, &flags, &active), "cuDevicePrimaryCtxGetState", gpu, at);
+  return {handle, active != 0 && primary_context(gpu, at) == context};
 }
 
 priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) {

@@ -52,8 +52,8 @@ class reclaimer {
     do {
       what.next = head;
     } while (!queue_.compare_exchange_weak(head, &what, std::memory_order_release, std::memory_order_relaxed));
-    // Only the first of a burst pays for waking the thread.
-    if (head == nullptr) wake();
+    // Only the first of a burst pays for waking the thread; while there is none, each tries to start it.
+    if (head == nullptr || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
   }
 
   [[nodiscard]] std::size_t unfinished() const noexcept { return unfinished_.load(std::memory_order_acquire); }
@@ -83,9 +83,7 @@ class reclaimer {
   bool start_thread() noexcept {
     if (started_) return true;
     try {
-      std::thread thread{[this] { run(); }};
-      thread_.store(thread.get_id(), std::memory_order_relaxed);
-      thread.detach();
+      std::thread{[this] { run(); }}.detach();
       started_ = true;
       std::atexit([] { instance().drain(false); });
     } catch (const std::system_error&) {
@@ -95,6 +93,8 @@ class reclaimer {
   }
 
   void run() {
+    // Set here: a chore may ask for it before the thread that started this one goes on.
+    thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     chore_list later;
     microseconds pause = shortest_pause;
     for (;;) {

@@ -6,6 +6,7 @@
 
 #include <weir/deferred.hpp>
 
+#include <cstddef>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -42,6 +43,9 @@ void defer(F work) noexcept {
   static_assert(std::is_nothrow_move_constructible_v<F>);
   chore* const node = new (std::nothrow) chore_of<F>(std::move(work));
   if (node == nullptr) {
+    // What the work holds stays behind: to destroy it here is what may not be.
+    alignas(F) std::byte grave[sizeof(F)];
+    ::new (static_cast<void*>(grave)) F(std::move(work));
     report_unraised(errc::out_of_memory, "weir::defer", {});
     return;
   }

@@ -114,11 +114,7 @@ stream& stream::operator=(stream&& other) noexcept {
 }
 
 stream::~stream() {
-  if (state_ == nullptr) return;
-  const stream_ref gone = ref();
-  if (const errc answer = state_->let_go_as_owner(); answer != errc::success) {
-    detail::report_unraised(answer, "cuStreamDestroy", gone);
-  }
+  if (state_ != nullptr) state_->drop(detail::share::user);
 }
 
 void stream::close(call_site at) {
@@ -127,7 +123,7 @@ void stream::close(call_site at) {
   detail::permit("cuStreamDestroy", closing, at);
   detail::stream_state* const state = state_;
   forget();
-  if (const errc answer = state->let_go_as_owner(); answer != errc::success) {
+  if (const errc answer = state->let_go(detail::share::user); answer != errc::success) {
     detail::fail(answer, "cuStreamDestroy", closing, at);
   }
 }

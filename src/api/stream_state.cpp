@@ -50,11 +50,13 @@ bool stream_state::hold_if_alive() noexcept {
   return false;
 }
 
-stream_state* hold_stream(CUstream stream) noexcept {
+stream_state* hold_stream(CUstream stream, share wanted) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
   stream_state* const found = stream_state::find_in(b.first, stream);
-  return found != nullptr && found->hold_if_alive() ? found : nullptr;
+  if (found == nullptr || !found->hold_if_alive()) return nullptr;
+  if (wanted == share::user) found->users_.fetch_add(1, std::memory_order_relaxed);
+  return found;
 }
 
 std::optional<stream_facts> facts_of(CUstream stream) noexcept {
@@ -84,12 +86,8 @@ bool stream_state::forget() noexcept {
   return true;
 }
 
-errc stream_state::let_go_as_owner() noexcept {
-  ownerless_.store(true, std::memory_order_release);
-  return let_go();
-}
-
-errc stream_state::let_go() noexcept {
+errc stream_state::let_go(share mine) noexcept {
+  if (mine == share::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unknown before it is destroyed: the driver may give the handle out again at once.
   unlink();
@@ -111,9 +109,9 @@ errc stream_state::destroy() noexcept {
   return static_cast<errc>(answer);
 }
 
-void stream_state::drop() noexcept {
+void stream_state::drop(share mine) noexcept {
   const CUstream stream = handle;
-  if (const errc answer = let_go(); answer != errc::success) {
+  if (const errc answer = let_go(mine); answer != errc::success) {
     report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
   }
 }

@@ -23,6 +23,10 @@ struct stream_facts {
   unsigned long long id = 0;
 };
 
+// Why somebody holds a stream: to give it more work, as its owner, as a current stream, as where a buffer is freed; or
+// only to ask, some day, how far it is.
+enum class share : unsigned char { user, watcher };
+
 // One for each stream that weir owns. Its holders keep the driver's stream alive: the owner, and whoever has it as the
 // current stream or has to free a buffer there. It is destroyed with the last of them.
 class stream_state {
@@ -30,24 +34,23 @@ class stream_state {
   const abi::CUstream handle;
   const stream_facts facts;
 
-  // Makes weir know the stream; the caller is its first holder. The handle must not be known yet.
+  // Makes weir know the stream; the caller is its first holder, and a user. The handle must not be known yet.
   stream_state(abi::CUstream stream, const stream_facts& its_facts) noexcept;
 
   // Gives up one holder's share. The last one destroys the stream, now or, where that may not be, later, and answers
   // what the driver says. The state is not to be touched afterwards.
-  [[nodiscard]] errc let_go() noexcept;
+  [[nodiscard]] errc let_go(share mine) noexcept;
   // The same for destructors: what fails goes to on_unraised_error.
-  void drop() noexcept;
-  // The owner gives up its share, and says so: the program queues no more work there.
-  [[nodiscard]] errc let_go_as_owner() noexcept;
-  [[nodiscard]] bool has_lost_owner() const noexcept { return ownerless_.load(std::memory_order_acquire); }
+  void drop(share mine) noexcept;
   // For a sole holder: weir forgets the stream, which goes on living. False, with nothing done, if there are others.
   [[nodiscard]] bool forget() noexcept;
 
+  // Without one it gets no more work.
+  [[nodiscard]] bool has_users() const noexcept { return users_.load(std::memory_order_acquire) != 0; }
   [[nodiscard]] bool has_other_holders() const noexcept { return holders_.load(std::memory_order_acquire) > 1; }
 
  private:
-  friend stream_state* hold_stream(abi::CUstream stream) noexcept;
+  friend stream_state* hold_stream(abi::CUstream stream, share wanted) noexcept;
   friend std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;
   ~stream_state() = default;
   [[nodiscard]] bool hold_if_alive() noexcept;
@@ -56,12 +59,12 @@ class stream_state {
   [[nodiscard]] static stream_state* find_in(stream_state* first, abi::CUstream stream) noexcept;
 
   std::atomic<std::uint32_t> holders_{1};
-  std::atomic<bool> ownerless_{false};
-  stream_state* next_ = nullptr;  // in the same bucket
+  std::atomic<std::uint32_t> users_{1};  // of them
+  stream_state* next_ = nullptr;         // in the same bucket
 };
 
 // A share in the stream of that handle; null if weir does not own it. About 20 ns: a lock that is rarely contended.
-[[nodiscard]] stream_state* hold_stream(abi::CUstream stream) noexcept;
+[[nodiscard]] stream_state* hold_stream(abi::CUstream stream, share wanted) noexcept;
 
 // What is known of the stream of that handle, if weir owns it. Costs the same.
 [[nodiscard]] std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;

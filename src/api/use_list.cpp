@@ -29,7 +29,7 @@ CUevent make_event(CUstream stream, call_site at) {
 
 use_list::~use_list() {
   for (const use& u : uses_) {
-    if (u.state != nullptr) u.state->drop();
+    if (u.state != nullptr) u.state->drop(share::watcher);
     if (u.event != nullptr) check_unraised(driver().cuEventDestroy_v2(u.event), "cuEventDestroy", event_ref{u.event});
   }
 }
@@ -45,7 +45,7 @@ std::vector<use_list::use> use_list::take_finished() {
   std::vector<use> finished;
   if (!may_free()) return finished;  // a query would break the capture
   const auto is_finished = [](const use& u) {
-    return u.state != nullptr && u.state->has_lost_owner() && driver().cuStreamQuery(u.stream) != CUDA_ERROR_NOT_READY;
+    return u.state != nullptr && !u.state->has_users() && driver().cuStreamQuery(u.stream) != CUDA_ERROR_NOT_READY;
   };
   const auto first = std::partition(uses_.begin(), uses_.end(), [&](const use& u) { return !is_finished(u); });
   finished.assign(first, uses_.end());
@@ -65,12 +65,12 @@ bool use_list::note(CUstream stream, call_site at) {
       finished = take_finished();
       if (finished.empty()) uses_.reserve(2 * uses_.size() + 4);
     }
-    stream_state* const state = hold_stream(stream);
+    stream_state* const state = hold_stream(stream, share::watcher);
     if (state == nullptr) return entry::none;
     uses_.push_back({stream, 0, state, nullptr});
     return entry::holds;
   }();
-  for (const use& u : finished) u.state->drop();
+  for (const use& u : finished) u.state->drop(share::watcher);
   if (there != entry::none) return there == entry::holds;
   // No lock while the driver makes an event. Two threads may make one for the same stream; one entry too many does no
   // harm.
@@ -119,7 +119,7 @@ void use_list::freeze(first_failure& failure) noexcept {
     } catch (...) {
       failure.note_exception("cuEventCreate");
     }
-    std::exchange(u.state, nullptr)->drop();
+    std::exchange(u.state, nullptr)->drop(share::watcher);
   }
 }
 
