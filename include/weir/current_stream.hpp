@@ -46,6 +46,7 @@ class WEIR_EXPORT stream_scope {
   // A null pointer makes a scope that does nothing.
   [[nodiscard]] explicit stream_scope(const stream_ref* stream_or_null, stream_scope_options options = {},
                                       call_site at = call_site::current());
+  explicit stream_scope(int, stream_scope_options = {}, call_site = {}) = delete;  // 0 is no null pointer here
   stream_scope(const stream_scope&) = delete;
   stream_scope& operator=(const stream_scope&) = delete;
   // A wait on exit that fails goes to on_unraised_error.

@@ -112,6 +112,11 @@ class WEIR_EXPORT stream_ref {
 
   // The same stream? Handle null and legacy() are.
   friend bool operator==(stream_ref a, stream_ref b) noexcept { return a.token() == b.token(); }
+  // Both convert to each other, so a foreign one needs a comparison of its own.
+  template <stream_source S>
+  friend bool operator==(stream_ref a, const S& b) noexcept {
+    return a == stream_ref{b};
+  }
 
  private:
   friend struct std::hash<stream_ref>;

@@ -45,7 +45,7 @@ struct slot {
   std::uint32_t crc = 0;
 };
 
-// The slots go before the streams, whose destructor waits: so the streams are declared last, and made first.
+// The streams are declared last and so go first; their destructor waits, so that no work uses a slot that goes after.
 class job {
  public:
   job(const input_file& file, const plan& plan, const chunk_sink& sink)
