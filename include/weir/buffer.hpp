@@ -82,15 +82,14 @@ class buffer {
   void close(stream_ref stream, call_site at = call_site::current()) { memory_.close(stream, at); }
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
-  // Belongs to another stream from now on, which waits for the work that the old one has been given so far.
+  // Belongs to another stream from now on, which waits for the work that the old one has been given so far. A default
+  // stream is that of the context that the memory is in.
   void set_stream(stream_ref stream, call_site at = call_site::current()) { memory_.set_stream(stream, at); }
 
   // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing; for a stream
   // that weir owns once is enough.
   void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.at_home_on(stream)) return;
-    memory_.note_use(stream, at);
-    memory_.mark_use(stream, at);
+    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
   }
 
   // Gives the memory up; its free is the caller's. The object is closed.

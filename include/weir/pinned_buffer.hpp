@@ -58,8 +58,7 @@ class pinned_buffer {
 
   // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing.
   void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    memory_.note_use(stream, at);
-    memory_.mark_use(stream, at);
+    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
   }
 
   [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }

@@ -33,9 +33,9 @@ class WEIR_EXPORT tracked_memory {
   }
 
   // Remembers that work given to the stream until the memory is freed uses the memory. Called before the work is
-  // queued: fails with nothing changed.
-  void note_use(stream_ref s, call_site at) const;
-  // Called after the work is queued, for streams that weir does not own and so cannot ask later.
+  // queued: fails with nothing changed. Is it a stream that weir does not own, and so cannot ask later? Then
+  // mark_use() has to follow when the work is queued.
+  [[nodiscard]] bool note_use(stream_ref s, call_site at) const;
   void mark_use(stream_ref s, call_site at) const;
 
  protected:
@@ -49,14 +49,16 @@ class WEIR_EXPORT tracked_memory {
   std::size_t bytes_ = 0;
   CUctx_st* device_context_ = nullptr;
   // The stream on which uses go unremembered, or are already; none (a closed handle) where every use has to be looked
-  // at, as of a per-thread default stream, whose handle means another stream in every thread. Of pinned memory, several
-  // threads that use it may change it at once: atomic accesses (<atomic> costs too much in this header).
+  // at, as of the default streams, whose handles mean another stream in every context, and one of them in every thread.
+  // Of pinned memory, several threads that use it may change it at once: atomic accesses (<atomic> costs too much in
+  // this header).
   mutable CUstream_st* home_ = closed_handle<CUstream_st>();
-  unsigned long long home_thread_ = 0;  // where the per-thread default stream is that it belongs to
-  mutable use_list* uses_ = nullptr;    // made at the first use elsewhere
+  CUstream_st* default_home_ = closed_handle<CUstream_st>();  // the default stream that it belongs to, if any
+  unsigned long long home_thread_ = 0;                        // and the thread of the per-thread one
+  mutable use_list* uses_ = nullptr;                          // made at the first use elsewhere
 
  private:
-  [[nodiscard]] bool needs_note(stream_ref s) const noexcept;
+  [[nodiscard]] bool belongs_to_default(stream_ref s, call_site at) const;
 };
 
 }  // namespace weir::detail

@@ -56,9 +56,9 @@ void stream_memory::belong_to(stream_ref stream, call_site at) {
   stream_state* const before = std::exchange(state_, is_default(handle) ? nullptr : hold_stream(handle, share::user));
   stream_ = handle;
   device_context_ = context;
-  const bool per_thread = handle == CU_STREAM_PER_THREAD;
-  home_ = per_thread ? closed_handle<CUstream_st>() : handle;
-  home_thread_ = per_thread ? thread_number() : 0;
+  home_ = is_default(handle) ? closed_handle<CUstream_st>() : handle;
+  default_home_ = is_default(handle) ? handle : closed_handle<CUstream_st>();
+  home_thread_ = handle == CU_STREAM_PER_THREAD ? thread_number() : 0;
   if (before != nullptr) before->drop(share::user);
 }
 
@@ -101,14 +101,15 @@ void stream_memory::set_stream(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::buffer::set_stream";
   usable(stream, call, at);
   if (closed()) fail_closed(call, subject::memory(address_), at);
-  {
-    const make_current current{device_context_, at};
-    stream.wait(reachable_stream(), at);
-  }
+  const CUcontext where = device_context_;
+  const make_current current{where, at};
+  stream.wait(reachable_stream(), at);
   belong_to(stream, at);
+  device_context_ = where;  // whatever device the stream is of, the memory stays where it is
 }
 
 void* stream_memory::release(call_site at) {
+  permit("weir::buffer::release", subject::memory(address_), at);  // events of its uses may have to be destroyed
   if (closed()) fail_closed("weir::buffer::release", subject::memory(address_), at);
   void* const address = address_;
   let_go();

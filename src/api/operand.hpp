@@ -17,18 +17,17 @@ class operand {
       fail_closed(call, subject::memory(where.address), at);
     }
     if (where.bytes == 0) return;
-    noted_ = where.owner;
-    noted_->note_use(stream, at);
+    if (where.owner->note_use(stream, at)) to_mark_ = where.owner;
   }
 
   // After it was queued.
   void queued(call_site at) const {
-    if (noted_ != nullptr) noted_->mark_use(stream_, at);
+    if (to_mark_ != nullptr) to_mark_->mark_use(stream_, at);
   }
 
  private:
   stream_ref stream_;
-  const tracked_memory* noted_ = nullptr;
+  const tracked_memory* to_mark_ = nullptr;
 };
 
 }  // namespace weir::detail

@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/host_failures.hpp"
+#include "api/make_current.hpp"
 #include "api/use_list.hpp"
 
 #include <atomic>
@@ -28,6 +29,7 @@ void tracked_memory::take(tracked_memory& other) noexcept {
   bytes_ = other.bytes_;
   device_context_ = other.device_context_;
   home_ = other.home_;
+  default_home_ = other.default_home_;
   home_thread_ = other.home_thread_;
   uses_ = other.uses_;
   other.forget();
@@ -38,32 +40,31 @@ void tracked_memory::forget() noexcept {
   bytes_ = 0;
   device_context_ = nullptr;
   home_ = closed_handle<CUstream_st>();
+  default_home_ = closed_handle<CUstream_st>();
   home_thread_ = 0;
   uses_ = nullptr;
 }
 
-bool tracked_memory::needs_note(stream_ref s) const noexcept {
-  if (is_legacy(s.get()) && is_legacy(home_)) return false;
-  return s.get() != CU_STREAM_PER_THREAD || home_thread_ != thread_number();
+bool tracked_memory::belongs_to_default(stream_ref s, call_site at) const {
+  if (default_home_ == closed_handle<CUstream_st>() || s != stream_ref{default_home_}) return false;
+  if (s.get() == CU_STREAM_PER_THREAD && home_thread_ != thread_number()) return false;
+  return current_handle(at) == device_context_;
 }
 
-void tracked_memory::note_use(stream_ref s, call_site at) const {
+bool tracked_memory::note_use(stream_ref s, call_site at) const {
   usable(s, "weir::used_on", at);
   if (closed()) fail_closed("weir::used_on", subject::memory(address_), at);
-  if (!needs_note(s)) return;
-  if (device_context_ != nullptr) {
-    made(uses_).note(s.get(), at);
-    return;
-  }
+  if (at_home_on(s) || belongs_to_default(s, at)) return false;
+  if (device_context_ != nullptr) return !made(uses_).note(s.get(), at);
   // Pinned memory belongs to no stream, so it takes the last one whose uses are remembered for good as its home: the
   // next use there costs a comparison. Before the list may drop a stream, that home is given up.
   const std::atomic_ref home{home_};
   home.store(closed_handle<CUstream_st>(), std::memory_order_relaxed);
-  if (made(uses_).note(s.get(), at)) home.store(s.get(), std::memory_order_relaxed);
+  const bool is_held = made(uses_).note(s.get(), at);
+  if (is_held) home.store(s.get(), std::memory_order_relaxed);
+  return !is_held;
 }
 
-void tracked_memory::mark_use(stream_ref s, call_site at) const {
-  if (needs_note(s)) made(uses_).mark(s.get(), at);
-}
+void tracked_memory::mark_use(stream_ref s, call_site at) const { made(uses_).mark(s.get(), at); }
 
 }  // namespace weir::detail

@@ -13,8 +13,6 @@
 namespace weir::detail {
 namespace {
 
-unsigned long long thread_of(CUstream stream) noexcept { return stream == CU_STREAM_PER_THREAD ? thread_number() : 0; }
-
 // An event of the stream's context, without timing.
 CUevent make_event(CUstream stream, call_site at) {
   const CUcontext context = context_of(stream, at);
@@ -34,10 +32,14 @@ use_list::~use_list() {
   }
 }
 
-use_list::use* use_list::find(CUstream stream) noexcept {
-  const unsigned long long thread = thread_of(stream);
-  const auto found =
-      std::ranges::find_if(uses_, [&](const use& u) { return u.stream == stream && u.thread == thread; });
+use_list::place use_list::place_of(CUstream stream, call_site at) {
+  if (is_legacy(stream)) return {CU_STREAM_LEGACY, current_handle(at), 0};
+  if (is_default(stream)) return {stream, current_handle(at), thread_number()};
+  return {stream, nullptr, 0};
+}
+
+use_list::use* use_list::find(const place& where) noexcept {
+  const auto found = std::ranges::find(uses_, where, &use::where);
   return found != uses_.end() ? &*found : nullptr;
 }
 
@@ -45,7 +47,8 @@ std::vector<use_list::use> use_list::take_finished() {
   std::vector<use> finished;
   if (!may_free()) return finished;  // a query would break the capture
   const auto is_finished = [](const use& u) {
-    return u.state != nullptr && !u.state->has_users() && driver().cuStreamQuery(u.stream) != CUDA_ERROR_NOT_READY;
+    return u.state != nullptr && !u.state->has_users() &&
+           driver().cuStreamQuery(u.where.stream) != CUDA_ERROR_NOT_READY;
   };
   const auto first = std::partition(uses_.begin(), uses_.end(), [&](const use& u) { return !is_finished(u); });
   finished.assign(first, uses_.end());
@@ -54,12 +57,12 @@ std::vector<use_list::use> use_list::take_finished() {
 }
 
 bool use_list::note(CUstream stream, call_site at) {
-  if (is_legacy(stream)) stream = CU_STREAM_LEGACY;
+  const place where = place_of(stream, at);
   std::vector<use> finished;
   enum class entry : unsigned char { none, marked, holds };
   const entry there = [&] {
     const std::lock_guard lock{lock_};
-    if (const use* const found = find(stream)) return found->state != nullptr ? entry::holds : entry::marked;
+    if (const use* const found = find(where)) return found->state != nullptr ? entry::holds : entry::marked;
     if (is_default(stream)) return entry::none;
     if (uses_.size() == uses_.capacity()) {
       finished = take_finished();
@@ -67,7 +70,7 @@ bool use_list::note(CUstream stream, call_site at) {
     }
     stream_state* const state = hold_stream(stream, share::watcher);
     if (state == nullptr) return entry::none;
-    uses_.push_back({stream, 0, state, nullptr});
+    uses_.push_back({where, state, nullptr});
     return entry::holds;
   }();
   for (const use& u : finished) u.state->drop(share::watcher);
@@ -75,17 +78,22 @@ bool use_list::note(CUstream stream, call_site at) {
   // No lock while the driver makes an event. Two threads may make one for the same stream; one entry too many does no
   // harm.
   const CUevent event = make_event(stream, at);
-  const std::lock_guard lock{lock_};
-  uses_.push_back({stream, thread_of(stream), nullptr, event});
+  try {
+    const std::lock_guard lock{lock_};
+    uses_.push_back({where, nullptr, event});
+  } catch (...) {
+    check_unraised(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event});
+    throw;
+  }
   return false;
 }
 
 void use_list::mark(CUstream stream, call_site at) {
-  if (is_legacy(stream)) stream = CU_STREAM_LEGACY;
+  const place where = place_of(stream, at);
   CUevent event = nullptr;
   {
     const std::lock_guard lock{lock_};
-    const use* const found = find(stream);
+    const use* const found = find(where);
     if (found == nullptr || found->event == nullptr) return;
     event = found->event;
   }
@@ -94,7 +102,7 @@ void use_list::mark(CUstream stream, call_site at) {
 
 void use_list::make_wait(CUstream waiter, first_failure& failure) noexcept {
   for (const use& u : uses_) {
-    const CUevent event = u.state != nullptr ? record_kept_event(u.stream, failure) : u.event;
+    const CUevent event = u.state != nullptr ? record_kept_event(u.where.stream, failure) : u.event;
     if (event == nullptr) continue;
     failure.note(driver().cuStreamWaitEvent(waiter, event, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent");
   }
@@ -105,7 +113,7 @@ void use_list::sync(first_failure& failure) noexcept {
     if (u.event != nullptr) {
       failure.note(driver().cuEventSynchronize(u.event), "cuEventSynchronize");
     } else {
-      failure.note(driver().cuStreamSynchronize(u.stream), "cuStreamSynchronize");
+      failure.note(driver().cuStreamSynchronize(u.where.stream), "cuStreamSynchronize");
     }
   }
 }
@@ -114,18 +122,26 @@ void use_list::freeze(first_failure& failure) noexcept {
   for (use& u : uses_) {
     if (u.state == nullptr) continue;
     try {
-      u.event = make_event(u.stream, call_site{});
-      failure.note(driver().cuEventRecord(u.event, u.stream), "cuEventRecord");
+      u.event = make_event(u.where.stream, call_site{});
     } catch (...) {
       failure.note_exception("cuEventCreate");
+      continue;  // the stream itself has to be asked then
+    }
+    if (const CUresult answer = driver().cuEventRecord(u.event, u.where.stream); answer != CUDA_SUCCESS) {
+      failure.note(answer, "cuEventRecord");
+      failure.note(driver().cuEventDestroy_v2(std::exchange(u.event, nullptr)), "cuEventDestroy");
+      continue;
     }
     std::exchange(u.state, nullptr)->drop(share::watcher);
   }
 }
 
 bool use_list::done() const noexcept {
-  return std::ranges::none_of(
-      uses_, [](const use& u) { return u.event != nullptr && driver().cuEventQuery(u.event) == CUDA_ERROR_NOT_READY; });
+  return std::ranges::none_of(uses_, [](const use& u) {
+    const CUresult answer =
+        u.event != nullptr ? driver().cuEventQuery(u.event) : driver().cuStreamQuery(u.where.stream);
+    return answer == CUDA_ERROR_NOT_READY;
+  });
 }
 
 }  // namespace weir::detail

@@ -36,19 +36,26 @@ class use_list {
   void sync(first_failure& failure) noexcept;
 
   // Marks what uses the memory now with an event in every stream, and lets go of the streams, so that done() need not
-  // look at their later work.
+  // look at their later work; where that fails it does.
   void freeze(first_failure& failure) noexcept;
   // After that: are all uses done? One that failed is.
   [[nodiscard]] bool done() const noexcept;
 
  private:
-  struct use {
+  // Which stream a handle means: those of the default streams are others in every context.
+  struct place {
     abi::CUstream stream;
-    unsigned long long thread;  // of a per-thread default stream
-    stream_state* state;        // of a stream of weir's; else null
-    abi::CUevent event;         // of others; ours to destroy
+    abi::CUcontext context;     // of a default stream
+    unsigned long long thread;  // of a per-thread one
+    friend bool operator==(const place&, const place&) noexcept = default;
   };
-  [[nodiscard]] use* find(abi::CUstream stream) noexcept;
+  struct use {
+    place where;
+    stream_state* state;  // of a stream of weir's; else null
+    abi::CUevent event;   // of others; ours to destroy
+  };
+  [[nodiscard]] static place place_of(abi::CUstream stream, call_site at);
+  [[nodiscard]] use* find(const place& where) noexcept;
   // Takes out streams that get no more work and are done, so that memory with a long life keeps no more streams than
   // are in use. The caller lets go of them, without the lock.
   [[nodiscard]] std::vector<use> take_finished();
