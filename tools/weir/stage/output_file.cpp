@@ -35,7 +35,11 @@ void remove_on_signals(const std::string& path) {
   struct sigaction action {};
   action.sa_handler = remove_and_die;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction before {};
+    ::sigaction(signal, &action, &before);
+    if (before.sa_handler == SIG_IGN) ::sigaction(signal, &before, nullptr);  // nohup, and jobs in the background
+  }
   doomed = true;
 }
 
