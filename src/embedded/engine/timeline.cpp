@@ -94,7 +94,8 @@ bool timeline::mark_unlisted() noexcept {
 }
 
 bool timeline::try_own() noexcept {
-  if (completed_.load(std::memory_order_relaxed) >= submitted_.load(std::memory_order_relaxed)) return false;
+  // Sequentially consistent: a submitter who still finds it listed relies on the worker that has just unlisted it.
+  if (completed_.load(std::memory_order_relaxed) >= submitted_.load()) return false;
   std::uint32_t s = state_.load(std::memory_order_relaxed);
   do {
     if ((s & (owned | parked)) != 0) return false;
