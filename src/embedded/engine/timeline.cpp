@@ -47,10 +47,18 @@ void timeline::release_when_drained() {
 }
 
 void timeline::give_back_if_drained() noexcept {
-  if (completed_.load() < submitted_.load() || !release_when_drained_.exchange(false)) return;
-  timeline_pool& p = pool();
-  const std::lock_guard lock{p.lock};
-  p.free.push_back(this);
+  // Sequentially consistent, against release_when_drained() and disown(), each of which looks at what the other writes.
+  const auto nothing_left = [&] { return completed_.load() >= submitted_.load(); };
+  while (nothing_left() && release_when_drained_.exchange(false)) {
+    if (nothing_left()) {
+      timeline_pool& p = pool();
+      const std::lock_guard lock{p.lock};
+      p.free.push_back(this);
+      return;
+    }
+    // Between the two another thread gave it back, and the wish is that of its next life, which still has work.
+    release_when_drained_.store(true);
+  }
 }
 
 timeline::submission::~submission() {
