@@ -32,6 +32,7 @@ bool help(point until) noexcept {
       if (depth == 0) break;
       --depth;
     } else if (here.line->try_own()) {
+      if (kept != nullptr && kept != here.line) kept->announce();  // the way has led elsewhere
       next.keep_only(depth == 0 ? nullptr : path[depth - 1].line);
       here.line->run(runner::helper, here.count, depth == 0 ? 0 : ahead);
       kept = next.take();
