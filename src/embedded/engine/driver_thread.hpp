@@ -1,6 +1,7 @@
 // engine/driver_thread.hpp - starting the driver's own threads.
 #pragma once
 
+#include <initializer_list>
 #include <thread>
 #include <utility>
 
@@ -9,13 +10,15 @@
 
 namespace weir::embedded::engine {
 
-// Starts a thread that lives as long as the process. It takes no signals: those are the program's.
+// Starts a thread that lives as long as the process. It takes no signals, which are the program's, but for those that
+// come of what the thread itself does wrong: blocked, they would end the process past the handlers of the program.
 template <class Body>
 void start_driver_thread(const char* name, Body body) {
-  sigset_t all;
+  sigset_t others;
   sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigfillset(&others);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&others, own);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
   std::thread thread{std::move(body)};
   pthread_setname_np(thread.native_handle(), name);
   thread.detach();
