@@ -90,7 +90,11 @@ bool conductor::run_one(timeline& line) noexcept {
   const stop why = line.run(runner::helper, before + 1);
   if (why != stop::host) return line.completed() != before;
   const auto patience_ends = std::chrono::steady_clock::now() + host_function_patience;
-  while (line.completed() == before && std::chrono::steady_clock::now() < patience_ends) std::this_thread::yield();
+  // Also until its thread has let go of the timeline, which decides who can make the next step.
+  while ((line.completed() == before || (line.state() & timeline::owned) != 0) &&
+         std::chrono::steady_clock::now() < patience_ends) {
+    std::this_thread::yield();
+  }
   return true;
 }
 

@@ -69,10 +69,11 @@ scheduler& scheduler::instance() noexcept {
 
 void scheduler::configure(schedule how) {
   schedule_ = how;
+  if (how.kind == schedule_kind::parallel) return;
+  slice_ = 1;
   if (how.kind == schedule_kind::serial) {
     most_workers_ = 1;
-    slice_ = 1;
-  } else if (how.kind != schedule_kind::parallel) {
+  } else {
     conductor_ = std::make_unique<conductor>(how);
   }
 }

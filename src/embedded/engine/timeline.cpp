@@ -67,7 +67,13 @@ timeline::submission::~submission() {
   // Sequentially consistent, against the owner who looks for more work after it has let go (disown).
   if (news) line_.submitted_.store(end);
   line_.submit_lock_.unlock();
-  if (news) line_.announce();
+  if (!news) return;
+  scheduler& s = scheduler::instance();
+  if (s.stepping()) {
+    s.submitted(line_);
+  } else {
+    line_.announce();
+  }
 }
 
 void timeline::submission::add_wait(point until) {
@@ -81,11 +87,8 @@ void timeline::submission::add_wait(point until) {
 
 void timeline::announce() noexcept {
   scheduler& s = scheduler::instance();
-  if (s.stepping()) {
-    s.submitted(*this);
-  } else if (mark_listed()) {
-    s.list(*this);
-  }
+  if (s.stepping()) return;  // the conductor knows of it until it is drained
+  if (mark_listed()) s.list(*this);
 }
 
 bool timeline::mark_listed() noexcept {

@@ -37,7 +37,7 @@ bool value_watch::look() noexcept {
       return true;
     });
   }
-  // Without the lock: under a deterministic schedule a timeline may run right here, to its next value.
+  // Without the lock: this may start a worker.
   for (timeline* line : arrived_) line->unpark();
   return !arrived_.empty();
 }
