@@ -44,13 +44,16 @@ bool context::close() {
   synchronize();
 
   process& p = this_process();
+  // By their handles: a thread that ends may close its default stream meanwhile, and the object be another's by then.
   p.streams.for_each([&](stream& s) {
-    if (&s.owner() != this || !p.streams.retire(&s)) return;
+    const void* const handle = p.streams.handle_of(&s);
+    if (handle == nullptr || &s.owner() != this || !p.streams.retire(&s, handle)) return;
     leave_capture(s);
     s.close();
   });
   p.events.for_each([&](event& e) {
-    if (&e.owner() != this || !p.events.retire(&e)) return;
+    const void* const handle = p.events.handle_of(&e);
+    if (handle == nullptr || &e.owner() != this || !p.events.retire(&e, handle)) return;
     e.close();
     p.events.recycle(&e);
   });
