@@ -80,15 +80,15 @@ void stream::order_with_default_stream(timeline::submission& to) {
     timeline& legacy = context_->legacy().line();
     const std::uint64_t submitted = legacy.submitted();
     if (submitted <= legacy_seen_) return;
-    legacy_seen_ = submitted;
     to.add_wait({&legacy, submitted});
+    legacy_seen_ = submitted;
   } else if (role_ == stream_role::legacy) {
     context_->for_each_stream([&](stream& other) {
       if (other.role_ != stream_role::blocking) return;
       const std::uint64_t submitted = other.line_->submitted();
       if (submitted <= other.seen_by_legacy_) return;
-      other.seen_by_legacy_ = submitted;
       to.add_wait({other.line_, submitted});
+      other.seen_by_legacy_ = submitted;
     });
   }
 }
