@@ -62,6 +62,7 @@ stream& thread_state::default_stream(context& in) {
 }
 
 thread_state::~thread_state() {
+  if (!this_process().initialised()) return;  // in the child of a fork, where locks may be held for ever
   handle_table<stream, handle_kind::stream>& streams = this_process().streams;
   for (const default_entry& entry : default_streams_) {
     if (!streams.retire(entry.own, entry.handle)) continue;
