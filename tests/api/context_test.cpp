@@ -12,6 +12,7 @@
 
 #include "support/errors.hpp"
 #include "support/gate.hpp"
+#include "support/opener.hpp"
 #include "support/own_context.hpp"
 
 namespace weir {
@@ -88,6 +89,17 @@ TEST(Context, ScopesOfSeveralDevicesNest) {
   });
 }
 
+// Rule 13: what a stream was made on is its own for good.
+TEST(Context, AStreamStaysWhereItWasMade) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const stream s{device{0}};
+  const context_scope elsewhere{device{1}};
+  EXPECT_EQ(s.device(), device{0});
+  EXPECT_EQ(s.ref().device(), device{0});
+  EXPECT_EQ(s.context(), device{0}.primary_context());
+  EXPECT_EQ(s.record().context(), device{0}.primary_context());
+}
+
 TEST(Context, NoContextIsRefused) {
   const context_ref none{nullptr};
   EXPECT_FALSE(none);
@@ -126,9 +138,8 @@ TEST(Context, SyncWaitsForItsStreams) {
   const device gpu;
   const stream s{gpu};
   test::gate held{s};
-  std::thread opener{[&] { held.open(); }};
+  const test::opener open_when_asked{held, &detail::driver_table::cuCtxSynchronize};
   gpu.primary_context().sync();
-  opener.join();
   EXPECT_TRUE(s.done());
 }
 

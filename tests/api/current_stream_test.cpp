@@ -313,6 +313,11 @@ TEST(DefaultStream, TheEnvironmentMayNameThePerThreadStream) {
     const context_scope current{device{}};
     bool good = WEIR_HOLDS(default_stream() == stream_ref::per_thread());
     good = WEIR_HOLDS(current_stream() == stream_ref::per_thread()) && good;
+    {
+      const stream_scope scope{stream_ref::legacy()};
+      good = WEIR_HOLDS(current_stream() == stream_ref::legacy()) && good;
+    }
+    good = WEIR_HOLDS(current_stream() == stream_ref::per_thread()) && good;
     use(stream_ref::legacy());
     return WEIR_HOLDS(current_stream() == stream_ref::legacy()) && good;
   });

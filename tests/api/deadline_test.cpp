@@ -48,6 +48,8 @@ TEST_F(Deadline, WorkThatIsNotDoneIsNotWaitedForLonger) {
   EXPECT_FALSE(timed.sync_for(1us));
   EXPECT_FALSE(s.sync_until(std::chrono::steady_clock::now() - 1s));
   EXPECT_FALSE(e.sync_until(std::chrono::system_clock::now() - 1h));
+  EXPECT_FALSE(s.sync_until(std::chrono::steady_clock::time_point::min()));
+  EXPECT_FALSE(e.sync_until(std::chrono::system_clock::time_point::min()));
   held.open();
   s.sync();
 }

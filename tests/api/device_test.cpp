@@ -16,6 +16,7 @@
 #include "support/child.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
+#include "support/opener.hpp"
 
 namespace weir {
 namespace {
@@ -108,12 +109,9 @@ TEST(Device, SyncWaitsForAllStreams) {
   pinned_buffer<unsigned> words{2};
   fill(a, words.data(), 1, 1u);
   fill(b, words.data() + 1, 1, 2u);
-  std::thread opener{[&] {
-    first.open();
-    second.open();
-  }};
+  second.open();
+  const test::opener open_when_asked{first, &detail::driver_table::cuCtxSynchronize};
   gpu.sync();
-  opener.join();
   EXPECT_TRUE(a.done());
   EXPECT_TRUE(b.done());
   EXPECT_EQ(words[0], 1u);

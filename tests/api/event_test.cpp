@@ -13,6 +13,7 @@
 #include "driver/table.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
+#include "support/opener.hpp"
 
 namespace weir {
 namespace {
@@ -78,9 +79,8 @@ TEST_F(Event, OneWithBlockingSyncWaitsToo) {
   gate held{s};
   s.record(e);
   EXPECT_FALSE(e.done());
-  std::thread opener{[&] { held.open(); }};
+  const test::opener open_when_asked{held, &detail::driver_table::cuEventSynchronize};
   e.sync();
-  opener.join();
   EXPECT_TRUE(e.done());
 }
 

@@ -3,6 +3,7 @@
 #include <weir/copy.hpp>
 #include <weir/deferred.hpp>
 #include <weir/fill.hpp>
+#include <weir/host_function.hpp>
 #include <weir/pinned_buffer.hpp>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
+#include "support/opener.hpp"
 
 namespace weir {
 namespace {
@@ -29,6 +31,7 @@ using detail::driver_table;
 using detail::failing_table;
 using test::contents;
 using test::gate;
+using test::opener;
 using test::result_of;
 
 static_assert(!std::is_copy_constructible_v<pinned_buffer<int>>);
@@ -37,6 +40,16 @@ static_assert(std::is_nothrow_move_constructible_v<pinned_buffer<int>>);
 class PinnedBuffer : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1 << 12;
+
+  // Deferred destructions are begun in order: when a later one is done, each before it has been looked at.
+  void let_deferred_begin(const failing_table& calls) {
+    const stream other{gpu};
+    const int before = calls.count(&driver_table::cuEventDestroy_v2);
+    launch_host_once(other, [mark = event{gpu}] {});  // whose closure owns something, and so is deferred
+    other.sync();
+    while (calls.count(&driver_table::cuEventDestroy_v2) == before) std::this_thread::yield();
+    while (deferred_count() > 1) std::this_thread::yield();
+  }
 
   device gpu;
   stream s{gpu};
@@ -128,6 +141,7 @@ TEST_F(PinnedBuffer, OneInUseIsFreedWhenItsCopiesAreDone) {
     copy(s, source, x);
   }  // returns
   EXPECT_FALSE(s.done());
+  let_deferred_begin(calls);
   EXPECT_EQ(deferred_count(), 1u);
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
   held.open();
@@ -150,11 +164,12 @@ TEST_F(PinnedBuffer, ClosingWaitsForItsCopies) {
   gate held{s};
   copy(s, source, x);
   const event behind = s.record();
-  std::thread opener{[&] { held.open(); }};
-  source.close();
-  EXPECT_TRUE(source.closed());
-  EXPECT_TRUE(behind.done());
-  opener.join();
+  {
+    const opener open_when_asked{held, &driver_table::cuStreamSynchronize};
+    source.close();
+    EXPECT_TRUE(source.closed());
+    EXPECT_TRUE(behind.done());
+  }
   EXPECT_EQ(contents(s, x).back(), 78u);
 }
 
@@ -172,6 +187,7 @@ TEST_F(PinnedBuffer, UsedOnTellsOfForeignWork) {
               abi::CUDA_SUCCESS);
     source.used_on(s);
   }
+  let_deferred_begin(calls);
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
   held.open();
   drain_deferred();

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/failing.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -75,6 +76,16 @@ TEST_F(StreamOrder, AWaitHoldsLaterWorkAndNotTheHost) {
   EXPECT_EQ(seen(1), 1u);
 }
 
+// Rule 42: "done" means as much as a wait.
+TEST_F(StreamOrder, WhatWasDoneWhenAskedCanBeRead) {
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    mark(a, 0, round);
+    copy(a, words.data(), words.data() + 1, 1);
+    while (!a.done()) std::this_thread::yield();
+    ASSERT_EQ(words[1], round);
+  }
+}
+
 // Rule 34.
 TEST_F(StreamOrder, AWaitForAnEventThatWasNeverRecordedHoldsNothing) {
   const event never{gpu};
@@ -121,7 +132,11 @@ TEST_F(StreamOrder, AWaitForAStreamCoversWhatItWasGivenSoFarAndNothingLater) {
 // Rule 40.
 TEST_F(StreamOrder, AWaitForItselfIsNothing) {
   gate held{a};
-  a.wait(a);
+  {
+    const detail::failing_table calls;
+    a.wait(a);
+    EXPECT_EQ(calls.count_all(), 0);
+  }
   mark(a, 0);
   held.open();
   a.sync();

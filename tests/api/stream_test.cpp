@@ -15,6 +15,7 @@
 #include "driver/table.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
+#include "support/opener.hpp"
 
 namespace weir {
 namespace {
@@ -222,10 +223,11 @@ TEST_F(Stream, PollingHasThreeAnswers) {
 TEST_F(Stream, ShutdownWaitsForTheWork) {
   stream s{gpu};
   test::gate held{s};
-  std::thread opener{[&] { held.open(); }};
+  const event behind = s.record();
+  const test::opener open_when_asked{held, &detail::driver_table::cuStreamSynchronize};
   s.shutdown();
-  opener.join();
   EXPECT_TRUE(s.closed());
+  EXPECT_TRUE(behind.done());
 }
 
 // Rule 6.

@@ -9,7 +9,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "driver/failing.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
+#include "support/opener.hpp"
 #include "support/unraised.hpp"
 
 namespace weir {
@@ -61,18 +61,14 @@ TEST_F(SyncScope, GivesWhatTheBodyGives) {
 // Rule 47.
 TEST_F(SyncScope, WaitsAlsoIfTheBodyFails) {
   gate held{s};
-  std::thread opener;
+  const test::opener open_when_asked{held, &driver_table::cuStreamSynchronize};
   std::string thrown;
   try {
-    sync_scope(s, [&](stream_ref) {
-      opener = std::thread{[&] { held.open(); }};
-      throw std::runtime_error{"the body's"};
-    });
+    sync_scope(s, [](stream_ref) { throw std::runtime_error{"the body's"}; });
   } catch (const std::runtime_error& e) {
     thrown = e.what();
     EXPECT_TRUE(s.done());
   }
-  opener.join();
   EXPECT_EQ(thrown, "the body's");
 }
 
