@@ -161,10 +161,7 @@ TEST_F(HostFunctionCapture, QuestionsDoNotBreakIt) {
   destroy(end());
 
   abi::CUstream raw = nullptr;
-  {
-    const context_scope current{gpu};
-    ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
-  }
+  ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
   ASSERT_EQ(driver().cuStreamBeginCapture_v2(raw, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
   EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.id()); }), errc::stream_capture_unsupported);
   EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.is_blocking()); }), errc::stream_capture_unsupported);
