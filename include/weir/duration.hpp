@@ -30,4 +30,11 @@ constexpr long long nanoseconds(const D& d) {
   return whole + (static_cast<long double>(whole) < exact ? 1 : 0);
 }
 
+// The nanoseconds from now to a deadline; none if it has passed, also if it is further back than a duration can tell.
+template <time_point_like T>
+long long nanoseconds_until(const T& deadline) {
+  const auto now = T::clock::now();
+  return deadline <= now ? 0 : nanoseconds(deadline - now);
+}
+
 }  // namespace weir::detail

@@ -44,7 +44,7 @@ class WEIR_EXPORT event_ref {
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return sync_for(deadline - TimePoint::clock::now(), at);
+    return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
   [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }

@@ -84,7 +84,7 @@ class WEIR_EXPORT stream_ref {
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return sync_for(deadline - TimePoint::clock::now(), at);
+    return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
   // What it is. Of streams that weir made or adopted all of it is known, and asking makes no driver call. Of others the
