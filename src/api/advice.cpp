@@ -4,20 +4,40 @@
 #include <string_view>
 
 namespace weir::detail {
+namespace {
+
+const char* advice_on_value(std::string_view call) noexcept {
+  if (call.starts_with("cuMemcpy")) {
+    return "an address is null or not of the memory it should be, or the copy reaches beyond the memory's end";
+  }
+  if (call.starts_with("cuMemset")) {
+    return "fill memory that the device reaches (a buffer, a pinned_buffer), within its bounds and on whole elements";
+  }
+  if (call == "cuMemFreeAsync") return "only what cuMemAllocAsync gave is freed so, by its first address, and once";
+  if (call == "cuDeviceGetAttribute") return "the driver has no attribute of that number";
+  if (call == "cuStreamAddCallback" || call == "cuLaunchHostFunc") return "the function must not be null";
+  return "";
+}
+
+}  // namespace
 
 const char* advice_on(errc code, const char* call) noexcept {
   const std::string_view name = call;
   switch (code) {
     case errc::closed:
-      return "the object was closed, released or moved from; keep it open while it is used, and the owner longer than "
-             "its references";
+      return "keep it open while it is used, and its owner longer than its references";
     case errc::not_permitted:
       return "inside a host function no CUDA call may be made; leave the work to the thread that waits for it";
+    case errc::not_initialized:
+      return "a process made by fork() cannot use the driver of its parent; fork before the first use of weir";
+    case errc::invalid_value: return advice_on_value(name);
     case errc::invalid_context:
+      if (name == "cuEventElapsedTime") return "only events of one context have a time between them";
       return "make a context current (weir::context_scope), or name a stream that was made on a device";
     case errc::invalid_device: return "the devices are weir::device::all()";
     case errc::invalid_handle:
       if (name == "cuEventRecord") return "the event and the stream have to be of one context, and both alive";
+      if (name == "cuEventElapsedTime") return "both events have to be alive, made with timing, and recorded";
       return "what the handle named is gone, or belongs to another context";
     case errc::out_of_memory:
       return "free something, or wait for stream-ordered frees that are still queued (stream.sync())";
