@@ -5,6 +5,7 @@
 #include "embedded/model/backing.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/memory.hpp"
+#include "embedded/model/settings.hpp"
 
 namespace weir::embedded::model::memory {
 
@@ -29,6 +30,8 @@ CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** 
     *out = nullptr;
     return CUDA_SUCCESS;
   }
+  // The host would promise more than it has, and break the promise at a touch.
+  if (bytes > host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   backing block = backing::obtain(bytes, nullptr);
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
   allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
