@@ -114,6 +114,8 @@ class Refused(tool.ToolTest):
                         ["--chunk", "1Q"], ["--in-flight", 0], ["--passes", 0], ["--device", -1], ["--none"], ["more"]):
             with self.subTest(options=options):
                 self.assert_fails(self.weir("stage", source, *options), 2)
+        self.assert_fails(self.weir("stage", ""), 2)  # a script's variable that was never set
+        self.assert_fails(self.weir("stage", source, "--output", ""), 2)
         self.assert_fails(self.weir("sage"), 2)
         self.assert_fails(self.weir(), 2)
 

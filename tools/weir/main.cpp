@@ -36,11 +36,12 @@ int flush_output() {
 int main(int argc, char** argv) {
   CLI::App program{"CUDA streams, on a GPU or without one", "weir"};
   program.set_version_flag("--version", "weir " WEIR_VERSION_STRING);
-  program.require_subcommand(1);
+  program.require_subcommand(0, 1);  // so that a word that is none is named
   try {
     weir::tool::add_stage(program);
     weir::tool::add_info(program);
     program.parse(argc, argv);
+    if (program.get_subcommands().empty()) return tell("a command is needed: stage or info; see weir --help", misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return tell(error.what(), misused);

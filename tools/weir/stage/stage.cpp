@@ -130,10 +130,13 @@ void stage(const options& options) {
 }  // namespace
 
 void add_stage(CLI::App& program) {
+  // An empty name is what a script gives whose variable was never set.
+  const CLI::Validator not_empty{
+      [](const std::string& name) -> std::string { return name.empty() ? "the name of the file is empty" : ""; }, ""};
   const auto given = std::make_shared<options>();
   CLI::App* const command = program.add_subcommand(
       "stage", "Send a file through a device in chunks, on one stream and on several, and verify what comes back");
-  command->add_option("FILE", given->file, "The file; without one, the compiler's own cc1plus");
+  command->add_option("FILE", given->file, "The file; without one, the compiler's own cc1plus")->check(not_empty);
   command->add_option("--chunk", given->chunk_bytes, "Size of a chunk, with K, M or G for powers of 1024")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30))
@@ -145,12 +148,12 @@ void add_stage(CLI::App& program) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->add_option("--device", given->device, "Number of the device")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_option("--passes", given->passes, "How often each is measured; the best counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--output", given->output, "Write what came back to this file");
+  command->add_option("--output", given->output, "Write what came back to this file")->check(not_empty);
   command->add_flag("--json", given->json, "Print the report as JSON");
   command->callback([given] { stage(*given); });
 }
