@@ -27,7 +27,7 @@ struct chore {
 //   pinned memory in use       until the copies that use it are done
 //
 // Nothing has to be done for it. What is left at exit is done before the program ends, unless the driver has gone
-// first.
+// first; pinned memory that is still in use then goes with the process, as nobody waits for a device at exit.
 
 // How many destructions are waiting or under way. Thread safety: from any thread.
 [[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;
