@@ -24,8 +24,7 @@ const char* advice_on_value(std::string_view call) noexcept {
 const char* advice_on(errc code, const char* call) noexcept {
   const std::string_view name = call;
   switch (code) {
-    case errc::closed:
-      return "keep it open while it is used, and its owner longer than its references";
+    case errc::closed: return "keep it open while it is used, and its owner longer than its references";
     case errc::not_permitted:
       return "inside a host function no CUDA call may be made; leave the work to the thread that waits for it";
     case errc::not_initialized:
