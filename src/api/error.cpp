@@ -110,6 +110,7 @@ const char* error::what() const noexcept { return details_->text.c_str(); }
 std::span<const error> error::attached() const noexcept { return details_->attached; }
 
 void error::attach(const error& later) {
+  if (later.details_ == details_) return;  // itself, which would keep it alive for ever
   details_->attached.push_back(later);
   details_->compose(code().value());
 }
