@@ -7,6 +7,7 @@
 #include <weir/pinned_buffer.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -47,8 +48,12 @@ class PinnedBuffer : public ::testing::Test {
     const int before = calls.count(&driver_table::cuEventDestroy_v2);
     launch_host_once(other, [mark = event{gpu}] {});  // whose closure owns something, and so is deferred
     other.sync();
-    while (calls.count(&driver_table::cuEventDestroy_v2) == before) std::this_thread::yield();
-    while (deferred_count() > 1) std::this_thread::yield();
+    const auto enough = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    const auto has_begun = [&] {
+      return calls.count(&driver_table::cuEventDestroy_v2) > before && deferred_count() <= 1;
+    };
+    while (!has_begun() && std::chrono::steady_clock::now() < enough) std::this_thread::yield();
+    EXPECT_TRUE(has_begun());
   }
 
   device gpu;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "driver/failing.hpp"
@@ -10,13 +11,17 @@
 namespace weir::test {
 
 // Opens the gate as soon as any thread has called that function of the driver, which waits: so the wait is asked for
-// before the work can end, and a caller who does not wait is found out. At its own end it opens the gate in any case.
+// before the work can end, and a caller who does not wait is found out. At its own end, or after a minute if somebody
+// waits in another way, it opens the gate in any case.
 class opener {
  public:
   template <class Function>
   opener(gate& held, Function detail::driver_table::*waiting)
       : thread_{[this, &held, waiting] {
-          while (calls_.count(waiting) == 0 && !ends_) std::this_thread::yield();
+          const auto enough = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+          while (calls_.count(waiting) == 0 && !ends_ && std::chrono::steady_clock::now() < enough) {
+            std::this_thread::yield();
+          }
           held.open();
         }} {}
   opener(const opener&) = delete;
