@@ -70,6 +70,8 @@ class pipeline {
  public:
   explicit pipeline(const raw_job& job) {
     for (std::size_t i = 0; i < job.in_flight; ++i) slots_.emplace_back(job.chunk_bytes);
+    // A set returns before it is done, and these streams do not wait for the default stream that it runs on.
+    ok(raw().cuCtxSynchronize());
   }
   ~pipeline() { static_cast<void>(raw().cuCtxSynchronize()); }
 
