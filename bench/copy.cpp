@@ -4,6 +4,7 @@
 #include "harness/timing.hpp"
 
 #include <cstdint>
+#include <cstddef>
 #include <weir/buffer.hpp>
 #include <weir/copy.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -12,7 +13,7 @@
 namespace bench {
 namespace {
 
-constexpr int rounds = 400;
+constexpr std::size_t rounds = 1000;
 constexpr int batch = 64;
 
 // Four bytes: what is measured is the call, not the copy.

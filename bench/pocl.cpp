@@ -123,35 +123,41 @@ class weir_queue {
   raw_memory word_{4};
 };
 
-// Nanoseconds to queue and run a set of four bytes, many at a time.
+// The two take turns: PoCL's threads are still awake for a while after its turn, and one long turn of each would measure
+// that.
+constexpr int rounds = 50;
+
 template <class Queue>
-double operation(Queue& queue) {
-  constexpr unsigned batch = 2000;
-  return fastest(20, batch, [&] {
-    for (unsigned i = 0; i < batch; ++i) queue.set(i);
-    queue.sync();
-  });
+void run_batch(Queue& queue) {
+  for (unsigned i = 0; i < 2000; ++i) queue.set(i);
+  queue.sync();
 }
 
-// Nanoseconds from queueing one to knowing its end.
 template <class Queue>
-double round_trip(Queue& queue) {
-  return median(2000, [&] {
-    queue.set(1);
-    queue.sync();
-  });
+void run_trip(Queue& queue) {
+  queue.set(1);
+  queue.sync();
 }
 
+// To queue and run a set of four bytes, many at a time.
 double measure_operation() {
   pocl_queue pocl;
   weir_queue ours;
-  return operation(pocl) / operation(ours);
+  return ratio(
+      rounds, [&] { run_batch(ours); }, [&] { run_batch(pocl); }, [] {});
 }
 
+// From queueing one to knowing its end.
 double measure_round_trip() {
   pocl_queue pocl;
   weir_queue ours;
-  return round_trip(pocl) / round_trip(ours);
+  std::vector<double> of_pocl;
+  std::vector<double> of_ours;
+  for (int i = 0; i < rounds; ++i) {
+    time_each(of_pocl, 100, [&] { run_trip(pocl); });
+    time_each(of_ours, 100, [&] { run_trip(ours); });
+  }
+  return median(of_pocl) / median(of_ours);
 }
 
 #else

@@ -3,13 +3,14 @@
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
 
+#include <cstddef>
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
 
 namespace bench {
 namespace {
 
-constexpr int rounds = 400;
+constexpr std::size_t rounds = 1000;
 constexpr int batch = 128;
 
 double measure() {

@@ -37,43 +37,42 @@ template <class Work>
 }
 
 // How many times as long `ours` takes as `raw`. Batches of the two alternate, and which of them goes first alternates
-// too, so that a clock that changes and caches that fill change both; the fastest batch of each counts.
+// too. The median of the quotients of neighbours counts: a clock that changes changes both, and what else the machine
+// does disturbs few pairs.
 template <class Raw, class Ours, class Settle>
-[[nodiscard]] double ratio(int rounds, Raw&& raw, Ours&& ours, Settle&& settle) {
-  double best_raw = std::numeric_limits<double>::infinity();
-  double best_ours = std::numeric_limits<double>::infinity();
-  const auto run_raw = [&] {
-    best_raw = std::min(best_raw, time_once(raw));
+[[nodiscard]] double ratio(std::size_t rounds, Raw&& raw, Ours&& ours, Settle&& settle) {
+  const auto timed = [&](auto& work) {
+    const double time = time_once(work);
     settle();
-  };
-  const auto run_ours = [&] {
-    best_ours = std::min(best_ours, time_once(ours));
-    settle();
+    return time;
   };
   raw();
   ours();
   settle();
-  for (int round = 0; round < rounds; ++round) {
-    if (round % 2 == 0) {
-      run_raw();
-      run_ours();
-    } else {
-      run_ours();
-      run_raw();
-    }
+  std::vector<double> quotients(rounds);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const bool raw_first = round % 2 == 0;
+    const double first = raw_first ? timed(raw) : timed(ours);
+    const double second = raw_first ? timed(ours) : timed(raw);
+    quotients[round] = raw_first ? second / first : first / second;
   }
-  return best_ours / best_raw;
+  const auto middle = quotients.begin() + static_cast<std::ptrdiff_t>(rounds / 2);
+  std::nth_element(quotients.begin(), middle, quotients.end());
+  return *middle;
 }
 
-// The median of `count` timings of one call, in nanoseconds, after a tenth as many that are not counted.
-template <class Work>
-[[nodiscard]] double median(std::size_t count, Work&& work) {
-  for (std::size_t i = 0; i < count / 10; ++i) work();
-  std::vector<double> times(count);
-  for (double& t : times) t = time_once(work);
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(count / 2);
+// The middle one of them.
+[[nodiscard]] inline double median(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
+}
+
+// Adds the nanoseconds of `count` calls, one by one, after a tenth as many that are not counted.
+template <class Work>
+void time_each(std::vector<double>& times, std::size_t count, Work&& work) {
+  for (std::size_t i = 0; i < count / 10; ++i) work();
+  for (std::size_t i = 0; i < count; ++i) times.push_back(time_once(work));
 }
 
 }  // namespace bench
