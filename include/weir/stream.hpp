@@ -91,7 +91,8 @@ class WEIR_EXPORT stream_ref {
   // driver is asked, and where that would break a capture of the stream the question is refused instead
   // (stream_capture_unsupported). Of the default streams, the answer is for the context that is current at the call.
 
-  // Unique in the process, and never used again after the stream is gone. cuStreamGetId.
+  // Unique in the process, and never used again after the stream is gone. Of a stream that weir made it is weir's own
+  // number; of others the driver's. cuStreamGetId.
   [[nodiscard]] unsigned long long id(call_site at = call_site::current()) const;
   // cuStreamGetCtx.
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;

@@ -30,12 +30,17 @@ using state_memory = std::unique_ptr<void, state_memory_delete>;
 
 state_memory allocate_state() { return state_memory{::operator new(sizeof(detail::stream_state))}; }
 
-// Drivers before 12.0 have no numbers for streams. Then weir counts, far from where a driver would.
-unsigned long long number_of(abi::CUstream stream, call_site at) {
+// weir counts the streams that it makes, far from where a driver would, which saves asking.
+unsigned long long next_number() noexcept {
   static constinit std::atomic<unsigned long long> last{1ull << 62};
+  return last.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The number of a stream that somebody else made. Drivers before 12.0 have none.
+unsigned long long number_of(abi::CUstream stream, call_site at) {
   unsigned long long id = 0;
   const abi::CUresult answer = driver().cuStreamGetId(stream, &id);
-  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return last.fetch_add(1, std::memory_order_relaxed);
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return next_number();
   check(answer, "cuStreamGetId", stream_ref{stream}, at);
   return id;
 }
@@ -70,17 +75,8 @@ stream::stream(context_ref context, stream_options options, call_site at)
   check(driver().cuStreamCreateWithPriority(&made, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING,
                                             options.priority),
         "cuStreamCreateWithPriority", on, at);
-  unsigned long long id = 0;
-  try {
-    id = number_of(made, at);
-  } catch (error& first) {
-    if (const abi::CUresult second = driver().cuStreamDestroy_v2(made); second != abi::CUDA_SUCCESS) {
-      first.attach(error{static_cast<errc>(second), "cuStreamDestroy", to_string(stream_ref{made}), {}, at});
-    }
-    throw;
-  }
   state_ = ::new (memory.release())
-      detail::stream_state{made, {context.get(), gpu.ordinal(), options.priority, blocking, id}};
+      detail::stream_state{made, {context.get(), gpu.ordinal(), options.priority, blocking, next_number()}};
   handle_ = made;
 }
 

@@ -155,10 +155,12 @@ TEST_F(Copy, OfNothingQueuesNothing) {
 TEST_F(Copy, RunsInStreamOrderAndReturnsAtOnce) {
   pinned_buffer<int> word{1};
   pinned_buffer<int> result{1};
+  buffer<int> there{s, 1};  // a GPU's driver makes the caller wait for a copy from host to host
   word[0] = 1;
   result[0] = 0;
   gate held{s};
-  copy(s, word, result);
+  copy(s, word, there);
+  copy(s, there, result);
   EXPECT_FALSE(s.done());
   word[0] = 2;  // read when the stream comes there
   held.open();

@@ -1,4 +1,5 @@
 // stream_order_test.cpp - what runs after what: within a stream, between streams, and with the default streams.
+#include <weir/buffer.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/event.hpp>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -40,10 +42,12 @@ class StreamOrder : public ::testing::Test {
 };
 
 TEST_F(StreamOrder, WorkOfOneStreamRunsInOrderWhoeverSubmitsIt) {
+  buffer<std::uint32_t> there{a, 1};  // a GPU's driver makes the caller wait for a copy from host to host
   gate held{a};
   mark(a, 0, 1);
   std::thread{[&] { mark(a, 0, 2); }}.join();
-  copy(a, words.data(), words.data() + 1, 1);
+  copy(a, std::span{words.data(), 1}, there);
+  copy(a, there, std::span{words.data() + 1, 1});
   mark(a, 0, 3);
   held.open();
   a.sync();

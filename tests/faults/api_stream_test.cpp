@@ -118,26 +118,40 @@ TEST_F(StreamFaults, NoDevicesAreCountedWhereTheDriverCannotSay) {
   EXPECT_GT(device::count(), 0);
 }
 
-// Rule 165.
+// Rules 162 and 165.
 TEST_F(StreamFaults, AFailureOfTheCleanUpIsAttached) {
-  failing_table faults;
-  faults.fail(&driver_table::cuStreamGetId, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-  faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_HANDLE);
-  const auto failure = failure_of([&] { const stream made{gpu}; });
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->result(), errc::system_not_ready);
-  ASSERT_EQ(failure->attached().size(), 1u);
-  EXPECT_EQ(failure->attached()[0].result(), errc::invalid_handle);
-  EXPECT_STREQ(failure->attached()[0].call(), "cuStreamDestroy");
+  stream made{gpu};
+  CUstream_st* const raw = made.get();
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_HANDLE);
+    const auto failure = failure_of([&] { made.shutdown(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::system_not_ready);
+    ASSERT_EQ(failure->attached().size(), 1u);
+    EXPECT_EQ(failure->attached()[0].result(), errc::invalid_handle);
+    EXPECT_STREQ(failure->attached()[0].call(), "cuStreamDestroy");
+  }
+  EXPECT_TRUE(made.closed());
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS) << "the call did not reach the driver";
 }
 
-// Drivers before 12.0 have no ids; weir has.
-TEST_F(StreamFaults, ADriverWithoutIdsIsNoFailure) {
+TEST_F(StreamFaults, WeirCountsItsStreamsItself) {
   failing_table faults;
-  faults.fail_from(&driver_table::cuStreamGetId, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   std::set<unsigned long long> ids;
   for (int i = 0; i < 10; ++i) ids.insert(stream{gpu}.id());
   EXPECT_EQ(ids.size(), 10u);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamGetId), 0);
+}
+
+// Drivers before 12.0 have no ids; weir has.
+TEST_F(StreamFaults, AnAdoptedStreamOfADriverWithoutIdsIsNoFailure) {
+  CUstream_st* const raw = stream{gpu}.release();
+  failing_table faults;
+  faults.fail_from(&driver_table::cuStreamGetId, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  const stream adopted = stream::adopt(raw);
+  EXPECT_NE(adopted.id(), stream{gpu}.id());
 }
 
 // Rule 160: what a destructor meets reaches the hook.

@@ -75,7 +75,7 @@ void every_call_may_fail(const Make& make) {
   std::vector<int> counts;
   {
     const failing_table calls;
-    const auto made = made_by(make);
+    [[maybe_unused]] const auto made = made_by(make);
     for (const driver_function& function : driver_functions) counts.push_back(function.count(calls));
   }
   drain_deferred();
