@@ -45,6 +45,7 @@ void defer(F work) noexcept {
   if (node == nullptr) {
     // What the work holds stays behind: to destroy it here is what may not be.
     alignas(F) std::byte grave[sizeof(F)];
+    // Not moved from yet: where there is no memory nothing was constructed. NOLINTNEXTLINE(bugprone-use-after-move)
     ::new (static_cast<void*>(grave)) F(std::move(work));
     report_unraised(errc::out_of_memory, "weir::defer", {});
     return;
