@@ -3,8 +3,8 @@
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <weir/buffer.hpp>
 #include <weir/copy.hpp>
 #include <weir/pinned_buffer.hpp>

@@ -125,7 +125,7 @@ class weir_queue {
 
 // The two take turns: PoCL's threads are still awake for a while after its turn, and one long turn of each would measure
 // that.
-constexpr int rounds = 50;
+constexpr int rounds = 200;
 
 template <class Queue>
 void run_batch(Queue& queue) {

@@ -40,6 +40,6 @@ int main() {
   // Given away: destroying it is then the caller's. Taken over, by name: from now on it is weir's to destroy.
   CUstream_st* const given = s.release();
   const weir::stream taken = weir::stream::adopt(given);
-  std::printf("%s has the id %llu\n", weir::to_string(taken).c_str(), taken.id());
-  return s.closed() && taken.id() == id ? 0 : 1;
+  std::printf("%s was given away and taken over\n", weir::to_string(taken).c_str());
+  return s.closed() && taken.get() == given ? 0 : 1;
 }
