@@ -28,32 +28,44 @@ class scheduler::hot_timelines {
   // Keeps a drained timeline; the oldest goes.
   void keep(timeline& line, scheduler& owner) noexcept {
     if (!line.mark_listed()) return;
-    timeline*& place = lines_[oldest_++ % lines_.size()];
-    drop(place, owner);
-    place = &line;
+    place& oldest = places_[oldest_++ % places_.size()];
+    drop(oldest, owner);
+    oldest = {&line, line.completed(), 0};
   }
 
-  // One that has work and that nobody runs; the caller owns it.
+  // One that has work and that nobody runs; the caller owns it. What is new is left alone for a few looks: a thread
+  // that waits for it runs it itself, and faster, because the work is in its own cache.
   [[nodiscard]] timeline* own_one() noexcept {
-    for (timeline*& line : lines_) {
-      if (line == nullptr || !line->try_own()) continue;
-      line->clear_listed();
-      return std::exchange(line, nullptr);
+    for (place& p : places_) {
+      if (p.line == nullptr || p.line->drained()) continue;
+      const std::uint64_t completed = p.line->completed();
+      if (std::exchange(p.completed, completed) != completed) p.looks = 0;
+      if (++p.looks < looks_before_taking || !p.line->try_own()) continue;
+      p.line->clear_listed();
+      return std::exchange(p.line, nullptr);
     }
     return nullptr;
   }
 
   // Leaves them to whoever comes; those that have got work are listed for the others.
   void drop_all(scheduler& owner) noexcept {
-    for (timeline*& line : lines_) drop(line, owner);
+    for (place& p : places_) drop(p, owner);
   }
 
  private:
-  static void drop(timeline*& place, scheduler& owner) noexcept {
-    if (timeline* line = std::exchange(place, nullptr); line != nullptr && line->mark_unlisted()) owner.list(*line);
+  static constexpr int looks_before_taking = 12;  // some 12 us
+
+  struct place {
+    timeline* line = nullptr;
+    std::uint64_t completed = 0;  // when it was looked at last
+    int looks = 0;                // since then, with work and without progress
+  };
+
+  static void drop(place& from, scheduler& owner) noexcept {
+    if (timeline* line = std::exchange(from.line, nullptr); line != nullptr && line->mark_unlisted()) owner.list(*line);
   }
 
-  std::array<timeline*, 4> lines_{};
+  std::array<place, 4> places_{};
   unsigned oldest_ = 0;
 };
 
