@@ -29,6 +29,11 @@ enum class operation_kind : std::uint8_t {
   wait_value,  // holds the timeline until its body says that a word of memory has the value
 };
 
+// The kind of work that touches so many bytes: above 16 KiB it takes so long that others should not wait behind it.
+[[nodiscard]] constexpr operation_kind kind_of(std::size_t bytes) noexcept {
+  return bytes > 16 * 1024 ? operation_kind::long_work : operation_kind::work;
+}
+
 // An operation: a function and up to 48 bytes for it, copied in when it is enqueued. Larger work is boxed by
 // its owner and freed by its body.
 struct alignas(64) operation {

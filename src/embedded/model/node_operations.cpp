@@ -8,17 +8,11 @@
 namespace weir::embedded::model {
 
 using namespace abi;
+using engine::kind_of;
 using engine::make_operation;
 using engine::operation_kind;
 
 namespace {
-
-// Above this many bytes an operation takes so long that others should not wait behind it without need.
-constexpr std::size_t long_bytes = 16 * 1024;
-
-constexpr operation_kind kind_of(std::size_t bytes) {
-  return bytes > long_bytes ? operation_kind::long_work : operation_kind::work;
-}
 
 // One of a plan's pitched copies.
 struct copy_by_number {

@@ -11,6 +11,7 @@
 namespace weir::embedded::model {
 
 using namespace abi;
+using engine::kind_of;
 using engine::make_operation;
 using engine::operation;
 using engine::operation_kind;
@@ -18,13 +19,6 @@ using engine::point;
 using engine::timeline;
 
 namespace {
-
-// Above this many bytes an operation takes so long that others should not wait behind it without need.
-constexpr std::size_t long_bytes = 16 * 1024;
-
-constexpr operation_kind kind_of(std::size_t bytes) {
-  return bytes > long_bytes ? operation_kind::long_work : operation_kind::work;
-}
 
 std::atomic<unsigned long long> next_id{1};
 
