@@ -10,6 +10,9 @@
 #include <type_traits>
 
 namespace weir {
+
+class memory_pool_ref;
+
 namespace detail {
 
 struct first_failure;
@@ -18,6 +21,8 @@ struct first_failure;
 class WEIR_EXPORT stream_memory : public tracked_memory {
  public:
   stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at);
+  stream_memory(const memory_pool_ref& pool, stream_ref stream, std::size_t count, std::size_t element_bytes,
+                call_site at);
   static stream_memory adopt(stream_ref stream, void* address, std::size_t bytes, call_site at);
   stream_memory(stream_memory&& other) noexcept;
   stream_memory& operator=(stream_memory&& other) noexcept;
@@ -31,6 +36,8 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 
  private:
   stream_memory() noexcept = default;
+  void obtain(const memory_pool_ref* pool, stream_ref stream, std::size_t count, std::size_t element_bytes,
+              call_site at);
   void belong_to(stream_ref stream, call_site at);
   [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
   first_failure free_in(CUstream_st* stream) noexcept;
@@ -64,6 +71,11 @@ class buffer {
   // cuMemAllocAsync.
   buffer(stream_ref stream, std::size_t size, call_site at = call_site::current())
       : memory_{stream, size, sizeof(T), at} {}
+
+  // From that pool (memory_pool.hpp) instead of the device's current one; the pool may go before the buffer.
+  // cuMemAllocFromPoolAsync.
+  buffer(const memory_pool_ref& pool, stream_ref stream, std::size_t size, call_site at = call_site::current())
+      : memory_{pool, stream, size, sizeof(T), at} {}
 
   // Takes over memory that cuMemAllocAsync gave (cudaMallocAsync, cuMemAllocFromPoolAsync); its free is ours from now
   // on.

@@ -5,6 +5,7 @@
 #include <weir/errc.hpp>
 #include <weir/event.hpp>
 #include <weir/export.hpp>
+#include <weir/memory_pool.hpp>
 #include <weir/stream.hpp>
 
 #include <string>
@@ -29,6 +30,10 @@ namespace weir {
 
 // "context 0x55d0c8", "no context".
 [[nodiscard]] WEIR_EXPORT std::string to_string(context_ref context);
+
+// "memory pool 0x55d0c8 (device 0)", "closed memory pool".
+[[nodiscard]] WEIR_EXPORT std::string to_string(memory_pool_ref pool);
+[[nodiscard]] inline std::string to_string(const memory_pool& owner) { return to_string(owner.ref()); }
 
 // The name in weir: "out_of_memory"; "errc 4711" for a number without one.
 [[nodiscard]] WEIR_EXPORT std::string to_string(errc code);

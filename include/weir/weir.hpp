@@ -14,6 +14,7 @@
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
 #include <weir/kept_stream.hpp>
+#include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
 #include <weir/sync_scope.hpp>

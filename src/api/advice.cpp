@@ -14,6 +14,9 @@ const char* advice_on_value(std::string_view call) noexcept {
     return "fill memory that the device reaches (a buffer, a pinned_buffer), within its bounds and on whole elements";
   }
   if (call == "cuMemFreeAsync") return "only what cuMemAllocAsync gave is freed so, by its first address, and once";
+  if (call == "cuMemPoolCreate") return "the driver has no such pools, or no such device; try other memory or sharing";
+  if (call == "cuDeviceSetMemPool") return "a device's current pool is one of device memory, of that device, and alive";
+  if (call.starts_with("cuMemPool")) return "the pool has to be alive, and not a default pool where it is destroyed";
   if (call == "cuDeviceGetAttribute") return "the driver has no attribute of that number";
   if (call == "cuStreamAddCallback" || call == "cuLaunchHostFunc") return "the function must not be null";
   return "";
@@ -33,12 +36,18 @@ const char* advice_on(errc code, const char* call) noexcept {
     case errc::invalid_context:
       if (name == "cuEventElapsedTime") return "only events of one context have a time between them";
       return "make a context current (weir::context_scope), or name a stream that was made on a device";
-    case errc::invalid_device: return "the devices are weir::device::all()";
+    case errc::invalid_device:
+      if (name == "cuMemPoolSetAccess") return "a pool's own device keeps its access; the others are device::all()";
+      return "the devices are weir::device::all()";
     case errc::invalid_handle:
       if (name == "cuEventRecord") return "the event and the stream have to be of one context, and both alive";
       if (name == "cuEventElapsedTime") return "both events have to be alive, made with timing, and recorded";
       return "what the handle named is gone, or belongs to another context";
     case errc::out_of_memory:
+      if (name == "cuMemAllocFromPoolAsync") {
+        return "free something, or wait for frees that are still queued: pool.retrying() does, where no capture "
+               "forbids";
+      }
       return "free something, or wait for stream-ordered frees that are still queued (stream.sync())";
     case errc::not_recorded: return "record both events, each in a stream, before asking for the time between them";
     case errc::timing_disabled: return "only a timed_event has a time: stream.record_timed()";

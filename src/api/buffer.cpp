@@ -5,6 +5,8 @@
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
 #include "api/make_current.hpp"
+#include "api/pool_allocation.hpp"
+#include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 #include "api/stream_state.hpp"
 #include "api/use_list.hpp"
@@ -17,22 +19,41 @@
 namespace weir::detail {
 
 stream_memory::stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at) {
-  constexpr const char* call = "cuMemAllocAsync";
+  obtain(nullptr, stream, count, element_bytes, at);
+}
+
+stream_memory::stream_memory(const memory_pool_ref& pool, stream_ref stream, std::size_t count,
+                             std::size_t element_bytes, call_site at) {
+  obtain(&pool, stream, count, element_bytes, at);
+}
+
+// From a pool, or from the device's current one.
+void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::size_t count, std::size_t element_bytes,
+                           call_site at) {
+  const char* const call = pool != nullptr ? "cuMemAllocFromPoolAsync" : "cuMemAllocAsync";
   const CUstream handle = usable(stream, call, at);
+  if (pool != nullptr) usable(*pool, call, at);
   if (count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes) {
     fail(errc::out_of_memory, call, stream, at);
   }
+  const std::size_t bytes = count * element_bytes;
   belong_to(stream, at);
   CUdeviceptr address = 0;
-  if (count != 0) {
-    const CUresult answer = driver().cuMemAllocAsync(&address, count * element_bytes, handle);
-    if (answer != CUDA_SUCCESS) {
-      if (state_ != nullptr) state_->drop(share::user);
-      check(answer, call, stream, at);
+  try {
+    // A copy between devices has to know where the memory is. A default stream is freed on in the context it is used in.
+    if (pool != nullptr && !is_default(handle) && place_of(device_context_, at).device != pool->device().ordinal()) {
+      device_context_ = primary_context(pool->device(), at);
     }
+    if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
+    if (bytes != 0 && pool == nullptr) {
+      check(driver().cuMemAllocAsync(&address, bytes, handle), call, stream, at);
+    }
+  } catch (...) {
+    if (state_ != nullptr) state_->drop(share::user);
+    throw;
   }
   address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-  bytes_ = count * element_bytes;
+  bytes_ = bytes;
 }
 
 stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t bytes, call_site at) {

@@ -30,6 +30,7 @@ std::string to_text(subject on) {
     case subject::kind::event: return to_string(event_ref{handle_of<CUevent_st>(on)});
     case subject::kind::device: return to_string(device{on.ordinal});
     case subject::kind::context: return to_string(context_ref{handle_of<CUctx_st>(on)});
+    case subject::kind::pool: return to_string(memory_pool_ref{handle_of<CUmemPoolHandle_st>(on), device{on.ordinal}});
     case subject::kind::memory:
       if (on.handle == nullptr || on.handle == closed_handle<void>()) return "closed memory";
       return fmt::format("memory at {}", on.handle);

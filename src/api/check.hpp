@@ -8,6 +8,7 @@
 #include <weir/closed.hpp>
 #include <weir/errc.hpp>
 #include <weir/event.hpp>
+#include <weir/memory_pool.hpp>
 #include <weir/stream.hpp>
 
 #include <string>
@@ -16,12 +17,13 @@ namespace weir::detail {
 
 // What a call was made on, for the text of its error.
 struct subject {
-  enum class kind : unsigned char { none, stream, event, device, context, memory };
+  enum class kind : unsigned char { none, stream, event, device, context, memory, pool };
 
   constexpr subject() noexcept = default;
   constexpr subject(stream_ref s) noexcept : what{kind::stream}, handle{s.get()} {}
   constexpr subject(event_ref e) noexcept : what{kind::event}, handle{e.get()} {}
   constexpr subject(weir::device gpu) noexcept : what{kind::device}, ordinal{gpu.ordinal()} {}
+  constexpr subject(memory_pool_ref p) noexcept : what{kind::pool}, ordinal{p.device().ordinal()}, handle{p.get()} {}
   constexpr explicit subject(CUcontext context) noexcept : what{kind::context}, handle{context} {}
   [[nodiscard]] static constexpr subject memory(const void* address) noexcept {
     subject s;

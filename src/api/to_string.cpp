@@ -32,6 +32,11 @@ std::string to_string(context_ref context) {
   return fmt::format("context {}", fmt::ptr(context.get()));
 }
 
+std::string to_string(memory_pool_ref pool) {
+  if (pool.get() == detail::closed_handle<CUmemPoolHandle_st>()) return "closed memory pool";
+  return fmt::format("memory pool {} (device {})", fmt::ptr(pool.get()), pool.device().ordinal());
+}
+
 std::string to_string(errc code) {
   switch (static_cast<int>(code)) {
 #define WEIR_RESULT(symbol, value, errc, says) \

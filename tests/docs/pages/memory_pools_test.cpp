@@ -1,0 +1,49 @@
+// What docs/memory-pools.md shows.
+#include <gtest/gtest.h>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+class MemoryPoolsPage : public ::testing::Test {
+ protected:
+  weir::device gpu;
+  weir::stream s{gpu};
+};
+
+TEST_F(MemoryPoolsPage, Own) {
+  // [pools-own]
+  const weir::memory_pool pool{gpu, {.max_size = 256 << 20, .release_threshold = weir::keep_all}};
+  weir::buffer<float> x{pool, s, 1000};  // a buffer like any other
+  void* raw = pool.allocate(s, 4096);    // or by hand
+  pool.deallocate(s, raw);               // in the order of s: later work there must not use it
+  weir::pool_usage now = pool.usage();   // bytes reserved and used, and the most of each
+  pool.trim();                           // what lies idle goes back to the device
+  // [/pools-own]
+  EXPECT_GE(now.used, x.size_bytes());
+  EXPECT_GE(now.used_high, x.size_bytes() + 4096);
+}
+
+TEST_F(MemoryPoolsPage, Patience) {
+  const weir::memory_pool pool{gpu};
+  // [pools-patience]
+  weir::buffer<float> x{pool.retrying(), s, 1000};  // may block the host, for all work of the context
+  // [/pools-patience]
+  EXPECT_NE(x.data(), nullptr);
+}
+
+TEST_F(MemoryPoolsPage, Current) {
+  const weir::memory_pool pool{gpu};
+  // [pools-current]
+  weir::default_memory_pool(gpu).set_release_threshold(64 << 20);
+  {
+    const weir::memory_pool_scope current{pool};
+    const weir::buffer<float> x{s, 1000};  // from pool
+  }                                        // and from here on from where it was before
+  // [/pools-current]
+  EXPECT_EQ(weir::current_memory_pool(gpu), weir::default_memory_pool(gpu));
+  EXPECT_GT(pool.usage().used_high, 0u);
+  weir::default_memory_pool(gpu).set_release_threshold(0);
+}
+
+}  // namespace
