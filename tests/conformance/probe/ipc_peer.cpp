@@ -1,20 +1,21 @@
-// probe/ipc_peer.cpp - another process of this program that opens the handles it is sent.
+// probe/ipc_peer.cpp - the other process of the IPC cases, and the conversation with it.
 #include "probe/ipc_peer.hpp"
 
+#include "probe/child.hpp"
 #include "probe/driver.hpp"
 #include "probe/patience.hpp"
-#include "probe/record.hpp"
+#include "probe/peer_verbs.hpp"
 #include "probe/spawn.hpp"
-#include "probe/world.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 
 namespace weir::conformance {
 
@@ -40,19 +41,23 @@ bool from_hex(const std::string& s, void* p, size_t n) {
 }
 
 Peer::Peer() {
-  int to[2], from[2];
+  int to[2], from[2], sockets[2];
   if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC)) throw Abort{"pipe"};
-  pid_ = spawn_self({"--ipc-peer"}, -1, to[0], from[1]);
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets)) throw Abort{"socketpair"};
+  pid_ = spawn_self({"--ipc-peer"}, sockets[1], to[0], from[1]);
   close(to[0]);
   close(from[1]);
+  close(sockets[1]);
   in_ = to[1];
   out_ = from[0];
+  socket_ = sockets[0];
   if (pid_ < 0) throw Abort{"spawn"};
 }
 
 Peer::~Peer() {
   close(in_);
   close(out_);
+  close(socket_);
   bool gone = false;
   reap(pid_, 200, &gone);
   if (gone) return;
@@ -85,61 +90,64 @@ std::string Peer::ask(const std::string& line, int ms) {
   return receive(ms);
 }
 
+void Peer::must(const std::string& line, int ms) {
+  const std::string answer = ask(line, ms);
+  if (answer != result_name(CUDA_SUCCESS)) throw Abort{"peer_" + line.substr(0, line.find(' ')) + ":" + answer};
+}
+
+void Peer::wait_gone() {
+  send("exit");
+  if (receive() != "gone") throw Abort{"peer_exit"};
+}
+
+// One byte goes with a descriptor: a message of nothing but control data may be lost.
+int Peer::descriptor() {
+  pollfd ready{socket_, POLLIN, 0};
+  if (poll(&ready, 1, 1000) <= 0) return -1;
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (recvmsg(socket_, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
+  const cmsghdr* first = CMSG_FIRSTHDR(&message);
+  if (first == nullptr || first->cmsg_type != SCM_RIGHTS) return -1;
+  int fd = -1;
+  memcpy(&fd, CMSG_DATA(first), sizeof fd);
+  return fd;
+}
+
+bool send_descriptor(int fd) {
+  char byte = 0;
+  iovec data{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* first = CMSG_FIRSTHDR(&message);
+  first->cmsg_level = SOL_SOCKET;
+  first->cmsg_type = SCM_RIGHTS;
+  first->cmsg_len = CMSG_LEN(sizeof fd);
+  memcpy(CMSG_DATA(first), &fd, sizeof fd);
+  return sendmsg(kProtocolFd, &message, MSG_NOSIGNAL) == 1;
+}
+
 int ipc_peer_main() {
   signal(SIGPIPE, SIG_IGN);
-  alarm(15);
+  alarm(25);
   if (!load_library()) return 2;
-  CUevent ev = nullptr;
-  CUdeviceptr mem = 0;
+  PeerVerbs verbs;
   char line[4096];
-  auto say = [](const std::string& s) {
-    std::string t = s + "\n";
-    if (write(1, t.data(), t.size()) < 0) _exit(1);
-  };
   while (fgets(line, sizeof line, stdin)) {
-    std::string l(line);
-    while (!l.empty() && (l.back() == '\n' || l.back() == '\r')) l.pop_back();
-    std::string arg;
-    size_t sp = l.find(' ');
-    if (sp != std::string::npos) {
-      arg = l.substr(sp + 1);
-      l.resize(sp);
-    }
-    if (l == "init") {
-      CUresult e = cuInit(0);
-      if (e == CUDA_SUCCESS) e = cuDeviceGet(&g.dev, 0);
-      if (e == CUDA_SUCCESS) e = cuDevicePrimaryCtxRetain(&g.ctx, g.dev);
-      if (e == CUDA_SUCCESS) e = cuCtxSetCurrent(g.ctx);
-      say(result_name(e));
-    } else if (l == "event") {
-      CUipcEventHandle h;
-      from_hex(arg, &h, sizeof h);
-      say(result_name(cuIpcOpenEventHandle(&ev, h)));
-    } else if (l == "query") {
-      say(result_name(cuEventQuery(ev)));
-    } else if (l == "sync") {
-      say(result_name(cuEventSynchronize(ev)));
-    } else if (l == "record") {
-      say(result_name(cuEventRecord(ev, nullptr)));
-    } else if (l == "destroy") {
-      say(result_name(cuEventDestroy(ev)));
-    } else if (l == "mem") {
-      CUipcMemHandle h;
-      from_hex(arg, &h, sizeof h);
-      say(result_name(cuIpcOpenMemHandle(&mem, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)));
-    } else if (l == "read") {
-      uint32_t v = 0;
-      CUresult e = cuMemcpyDtoH(&v, mem, 4);
-      say(e == CUDA_SUCCESS ? std::to_string(v) : result_name(e));
-    } else if (l == "write") {
-      CUresult e = cuMemsetD32(mem, static_cast<unsigned>(atoi(arg.c_str())), 1);
-      if (e == CUDA_SUCCESS) e = cuCtxSynchronize();
-      say(result_name(e));
-    } else if (l == "close") {
-      say(result_name(cuIpcCloseMemHandle(mem)));
-    } else {
-      say("unknown");
-    }
+    std::string asked(line);
+    while (!asked.empty() && (asked.back() == '\n' || asked.back() == '\r')) asked.pop_back();
+    const std::string answer = verbs.answer(asked) + "\n";
+    if (write(1, answer.data(), answer.size()) < 0) _exit(1);
   }
   _exit(0);
 }

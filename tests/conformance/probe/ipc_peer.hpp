@@ -1,5 +1,7 @@
-// probe/ipc_peer.hpp - another process of this program that opens the handles it is sent.
+// probe/ipc_peer.hpp - another process of this program: one that opens handles it is sent, and makes some to be opened.
 #pragma once
+
+#include "probe/record.hpp"
 
 #include <cstddef>
 #include <string>
@@ -11,7 +13,7 @@ namespace weir::conformance {
 std::string to_hex(const void* p, size_t n);
 bool from_hex(const std::string& s, void* p, size_t n);
 
-// The process, asked one line at a time. It ends with its owner.
+// The process, asked one line at a time (peer_verbs.hpp says what it understands). It ends with its owner.
 class Peer {
  public:
   Peer();
@@ -23,13 +25,33 @@ class Peer {
   std::string receive(int ms = 5000);  // "no_answer" after ms, "gone" if it ended
   std::string ask(const std::string& line, int ms = 5000);
 
+  // The same for what must go well: the case ends if it does not.
+  void must(const std::string& line, int ms = 5000);
+
+  // For an answer that is a handle.
+  template <class Handle>
+  Handle handle(const std::string& line) {
+    Handle got;
+    const std::string answer = ask(line);
+    if (!from_hex(answer, &got, sizeof got)) throw Abort{"peer_" + line + ":" + answer};
+    return got;
+  }
+
+  // The file descriptor that it sent, to be closed by the caller; -1 if there is none.
+  int descriptor();
+
+  // Waits for its end after "exit" was sent.
+  void wait_gone();
+
  private:
   pid_t pid_ = -1;
-  int in_ = -1, out_ = -1;
+  int in_ = -1, out_ = -1, socket_ = -1;
 };
 
-// Its whole life: answers "init", "event <handle>", "query", "sync", "record", "destroy", "mem <handle>", "read",
-// "write <value>" and "close", each with a result or a value.
+// Its whole life.
 int ipc_peer_main();
+
+// Sends a file descriptor to the owner of this process.
+bool send_descriptor(int fd);
 
 }  // namespace weir::conformance
