@@ -70,7 +70,10 @@ enum class device_attribute : int {
   managed_memory = 83,
   host_native_atomic_supported = 86,
   concurrent_managed_access = 89,
+  can_flush_remote_writes = 98,
   memory_pools_supported = 115,
+  value_waits_of_64_bits = 122,
+  value_wait_nor_supported = 123,
 };
 
 class device_list;

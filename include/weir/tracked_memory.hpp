@@ -27,9 +27,10 @@ class WEIR_EXPORT tracked_memory {
   // Where device memory is; null for memory of the host.
   [[nodiscard]] CUctx_st* device_context() const noexcept { return device_context_; }
 
-  // Nothing has to be remembered of an operation on this stream. One comparison.
+  // Nothing has to be remembered of an operation on this stream. One comparison, or two.
   [[nodiscard]] bool at_home_on(stream_ref s) const noexcept {
-    return s.get() == __atomic_load_n(&home_, __ATOMIC_RELAXED);
+    return s.get() == __atomic_load_n(&homes_[0], __ATOMIC_RELAXED) ||
+           s.get() == __atomic_load_n(&homes_[1], __ATOMIC_RELAXED);
   }
 
   // Remembers that work given to the stream until the memory is freed uses the memory. Called before the work is
@@ -48,11 +49,11 @@ class WEIR_EXPORT tracked_memory {
   void* address_ = closed_handle<void>();
   std::size_t bytes_ = 0;
   CUctx_st* device_context_ = nullptr;
-  // The stream on which uses go unremembered, or are already; none (a closed handle) where every use has to be looked
-  // at, as of the default streams, whose handles mean another stream in every context, and one of them in every thread.
-  // Of pinned memory, several threads that use it may change it at once: atomic accesses (<atomic> costs too much in
-  // this header).
-  mutable CUstream_st* home_ = closed_handle<CUstream_st>();
+  // The streams on which uses go unremembered, or are already: its own, if it has one, and those that used it last; none
+  // (closed handles) where every use has to be looked at, as of the default streams, whose handles mean another stream
+  // in every context, and one of them in every thread. The list of uses changes them while operations of other threads
+  // look at them: atomic accesses (<atomic> costs too much in this header).
+  mutable CUstream_st* homes_[2] = {closed_handle<CUstream_st>(), closed_handle<CUstream_st>()};
   CUstream_st* default_home_ = closed_handle<CUstream_st>();  // the default stream that it belongs to, if any
   unsigned long long home_thread_ = 0;                        // and the thread of the per-thread one
   mutable use_list* uses_ = nullptr;                          // made at the first use elsewhere

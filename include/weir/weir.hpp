@@ -19,4 +19,7 @@
 #include <weir/stream.hpp>
 #include <weir/sync_scope.hpp>
 #include <weir/to_string.hpp>
+#include <weir/value_batch.hpp>
+#include <weir/value_wait.hpp>
 #include <weir/version.hpp>
+#include <weir/word.hpp>

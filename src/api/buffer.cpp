@@ -77,7 +77,7 @@ void stream_memory::belong_to(stream_ref stream, call_site at) {
   stream_state* const before = std::exchange(state_, is_default(handle) ? nullptr : hold_stream(handle, share::user));
   stream_ = handle;
   device_context_ = context;
-  home_ = is_default(handle) ? closed_handle<CUstream_st>() : handle;
+  homes_[0] = is_default(handle) ? closed_handle<CUstream_st>() : handle;
   default_home_ = is_default(handle) ? handle : closed_handle<CUstream_st>();
   home_thread_ = handle == CU_STREAM_PER_THREAD ? thread_number() : 0;
   if (before != nullptr) before->drop(share::user);

@@ -2,10 +2,9 @@
 #include <weir/pinned_buffer.hpp>
 
 #include "api/check.hpp"
+#include "api/free_when_unused.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
-#include "api/reclaimer.hpp"
-#include "api/use_list.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -15,42 +14,14 @@
 namespace weir::detail {
 namespace {
 
-// The driver's allocation alone, with what has to be done before it is freed.
-struct pinned_block {
-  void* address;
-  CUcontext context;
-  std::unique_ptr<use_list> uses;
-
-  void free(first_failure& failure) noexcept {
-    uses.reset();
-    if (address == nullptr) return;
-    try {
-      const make_current current{context, call_site{}};
-      failure.note(driver().cuMemFreeHost(address), "cuMemFreeHost");
-    } catch (...) {
-      failure.note_exception("cuCtxPushCurrent");
-    }
+void free_block(void* address, CUcontext context, first_failure& failure) noexcept {
+  if (address == nullptr) return;
+  try {
+    const make_current current{context, call_site{}};
+    failure.note(driver().cuMemFreeHost(address), "cuMemFreeHost");
+  } catch (...) {
+    failure.note_exception("cuCtxPushCurrent");
   }
-
-  void free_and_report(first_failure failure) noexcept {
-    free(failure);
-    if (failure.code != errc::success) report_unraised(failure.code, failure.call, subject::memory(address));
-  }
-};
-
-// Without waiting: now if that is allowed and nothing uses it, else by weir's own thread as soon as it is.
-void free_when_unused(pinned_block block) noexcept {
-  if (may_free() && block.uses == nullptr) {
-    block.free_and_report({});
-    return;
-  }
-  defer([block = std::move(block), frozen = false, failure = first_failure{}]() mutable {
-    if (!may_free()) return chore_result::capture_open;
-    if (block.uses != nullptr && !std::exchange(frozen, true)) block.uses->freeze(failure);
-    if (block.uses != nullptr && !block.uses->done()) return chore_result::busy;
-    block.free_and_report(failure);
-    return chore_result::done;
-  });
 }
 
 }  // namespace
@@ -83,18 +54,22 @@ pinned_memory& pinned_memory::operator=(pinned_memory&& other) noexcept {
 
 pinned_memory::~pinned_memory() {
   if (closed()) return;
-  free_when_unused({address_, context_, std::unique_ptr<use_list>{uses_}});
+  free_when_unused(std::unique_ptr<use_list>{uses_}, [address = address_, context = context_](first_failure failure) {
+    free_block(address, context, failure);
+    if (failure.code != errc::success) report_unraised(failure.code, failure.call, subject::memory(address));
+  });
 }
 
 void pinned_memory::close(call_site at) {
   if (closed()) return;
-  permit("cuMemFreeHost", subject::memory(address_), at);
-  pinned_block block{address_, context_, std::unique_ptr<use_list>{uses_}};
-  forget();
+  const subject on = subject::memory(address_);
+  permit("cuMemFreeHost", on, at);
+  void* const address = address_;
   first_failure failure;
-  if (block.uses != nullptr) block.uses->sync(failure);
-  block.free(failure);
-  if (failure.code != errc::success) fail(failure.code, failure.call, subject::memory(block.address), at);
+  if (const std::unique_ptr<use_list> uses{uses_}) uses->sync(failure);
+  forget();
+  free_block(address, context_, failure);
+  if (failure.code != errc::success) fail(failure.code, failure.call, on, at);
 }
 
 }  // namespace weir::detail

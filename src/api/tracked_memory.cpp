@@ -7,6 +7,7 @@
 #include "api/use_list.hpp"
 
 #include <atomic>
+#include <span>
 
 namespace weir::detail {
 namespace {
@@ -28,7 +29,8 @@ void tracked_memory::take(tracked_memory& other) noexcept {
   address_ = other.address_;
   bytes_ = other.bytes_;
   device_context_ = other.device_context_;
-  home_ = other.home_;
+  homes_[0] = other.homes_[0];
+  homes_[1] = other.homes_[1];
   default_home_ = other.default_home_;
   home_thread_ = other.home_thread_;
   uses_ = other.uses_;
@@ -39,7 +41,7 @@ void tracked_memory::forget() noexcept {
   address_ = closed_handle<void>();
   bytes_ = 0;
   device_context_ = nullptr;
-  home_ = closed_handle<CUstream_st>();
+  homes_[0] = homes_[1] = closed_handle<CUstream_st>();
   default_home_ = closed_handle<CUstream_st>();
   home_thread_ = 0;
   uses_ = nullptr;
@@ -55,14 +57,10 @@ bool tracked_memory::note_use(stream_ref s, call_site at) const {
   usable(s, "weir::used_on", at);
   if (closed()) fail_closed("weir::used_on", subject::memory(address_), at);
   if (at_home_on(s) || belongs_to_default(s, at)) return false;
-  if (device_context_ != nullptr) return !made(uses_).note(s.get(), at);
-  // Pinned memory belongs to no stream, so it takes the last one whose uses are remembered for good as its home: the
-  // next use there costs a comparison. Before the list may drop a stream, that home is given up.
-  const std::atomic_ref home{home_};
-  home.store(closed_handle<CUstream_st>(), std::memory_order_relaxed);
-  const bool is_held = made(uses_).note(s.get(), at);
-  if (is_held) home.store(s.get(), std::memory_order_relaxed);
-  return !is_held;
+  // The first home of device memory is the stream that it belongs to; pinned memory belongs to none, and has both for
+  // the streams that use it.
+  const std::span<CUstream_st*> homes = homes_;
+  return !made(uses_).note(s.get(), device_context_ != nullptr ? homes.last(1) : homes, at);
 }
 
 void tracked_memory::mark_use(stream_ref s, call_site at) const { made(uses_).mark(s.get(), at); }

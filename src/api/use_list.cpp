@@ -8,6 +8,7 @@
 #include "api/make_current.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace weir::detail {
@@ -56,21 +57,48 @@ std::vector<use_list::use> use_list::take_finished() {
   return finished;
 }
 
-bool use_list::note(CUstream stream, call_site at) {
+// With the lock, so that a stream is home for exactly as long as it has an entry. Operations look without it: one on a
+// later stream of the same handle comes after the driver gave the handle out again, and so after the move out.
+void use_list::move_in(CUstream stream, std::span<CUstream> homes) noexcept {
+  for (CUstream& home : homes) {
+    const std::atomic_ref place{home};
+    const CUstream before = place.exchange(stream, std::memory_order_relaxed);
+    if (before == stream) return;
+    stream = before;
+  }
+}
+
+void use_list::move_out(const std::vector<use>& finished, std::span<CUstream> homes) noexcept {
+  for (CUstream& home : homes) {
+    const std::atomic_ref place{home};
+    const CUstream now = place.load(std::memory_order_relaxed);
+    if (std::ranges::find(finished, now, [](const use& u) { return u.where.stream; }) != finished.end()) {
+      place.store(closed_handle<CUstream_st>(), std::memory_order_relaxed);
+    }
+  }
+}
+
+bool use_list::note(CUstream stream, std::span<CUstream> homes, call_site at) {
   const place where = place_of(stream, at);
   std::vector<use> finished;
   enum class entry : unsigned char { none, marked, holds };
   const entry there = [&] {
     const std::lock_guard lock{lock_};
-    if (const use* const found = find(where)) return found->state != nullptr ? entry::holds : entry::marked;
+    if (const use* const found = find(where)) {
+      if (found->state == nullptr) return entry::marked;
+      move_in(stream, homes);
+      return entry::holds;
+    }
     if (is_default(stream)) return entry::none;
     if (uses_.size() == uses_.capacity()) {
       finished = take_finished();
+      move_out(finished, homes);
       if (finished.empty()) uses_.reserve(2 * uses_.size() + 4);
     }
     stream_state* const state = hold_stream(stream, share::watcher);
     if (state == nullptr) return entry::none;
     uses_.push_back({where, state, nullptr});
+    move_in(stream, homes);
     return entry::holds;
   }();
   for (const use& u : finished) u.state->drop(share::watcher);

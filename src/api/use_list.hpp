@@ -8,6 +8,7 @@
 #include <weir/call_site.hpp>
 
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace weir::detail {
@@ -24,8 +25,9 @@ class use_list {
   ~use_list();
 
   // Before the work is queued: there is an entry for the stream afterwards, or nothing has changed. Is it one that
-  // holds the stream, so that later uses on it need no more?
-  bool note(abi::CUstream stream, call_site at);
+  // holds the stream, so that later uses on it need no more? Then the stream becomes the first of `homes`, which never
+  // keep a stream that the list has let go of.
+  bool note(abi::CUstream stream, std::span<abi::CUstream> homes, call_site at);
   // After it was queued.
   void mark(abi::CUstream stream, call_site at);
 
@@ -59,6 +61,8 @@ class use_list {
   // Takes out streams that get no more work and are done, so that memory with a long life keeps no more streams than
   // are in use. The caller lets go of them, without the lock.
   [[nodiscard]] std::vector<use> take_finished();
+  static void move_in(abi::CUstream stream, std::span<abi::CUstream> homes) noexcept;
+  static void move_out(const std::vector<use>& finished, std::span<abi::CUstream> homes) noexcept;
 
   std::mutex lock_;
   std::vector<use> uses_;

@@ -1,0 +1,114 @@
+// api/word.cpp - where words of weir's are.
+#include <weir/word.hpp>
+
+#include "api/check.hpp"
+#include "api/free_when_unused.hpp"
+#include "api/make_current.hpp"
+#include "api/never_destroyed.hpp"
+#include "api/primary_context.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace weir {
+namespace detail {
+namespace {
+
+// A line of the cache in pinned memory, and which streams use it. Neither is ever given back.
+class word_slot final : public tracked_memory {
+ public:
+  static constexpr std::size_t bytes = 64;
+
+  void lie_at(void* address) noexcept {
+    address_ = address;
+    bytes_ = bytes;
+  }
+  [[nodiscard]] std::unique_ptr<use_list> take_uses() noexcept {
+    homes_[0] = homes_[1] = closed_handle<CUstream_st>();
+    return std::unique_ptr<use_list>{std::exchange(uses_, nullptr)};
+  }
+
+  word_slot* next = nullptr;  // among the free ones
+};
+
+constexpr std::size_t slots_in_a_page = 256;
+
+// Words end while statics are destroyed.
+class word_pages {
+ public:
+  static word_pages& instance() noexcept {
+    static never_destroyed<word_pages> the_one;
+    return *the_one;
+  }
+
+  word_slot& take(device gpu, call_site at) {
+    const std::lock_guard lock{lock_};
+    if (free_ == nullptr) add_page(gpu, at);
+    return *std::exchange(free_, free_->next);
+  }
+
+  void give_back(word_slot& slot) noexcept {
+    const std::lock_guard lock{lock_};
+    slot.next = std::exchange(free_, &slot);
+  }
+
+ private:
+  // With the lock held: a thread that finds no free word would have to make a page as well.
+  void add_page(device gpu, call_site at) {
+    std::unique_ptr<word_slot[]> slots{new word_slot[slots_in_a_page]};
+    void* page = nullptr;
+    const make_current current{primary_context(gpu, at), at};
+    check(driver().cuMemHostAlloc(&page, slots_in_a_page * word_slot::bytes, CU_MEMHOSTALLOC_PORTABLE),
+          "cuMemHostAlloc", gpu, at);
+    for (std::size_t i = slots_in_a_page; i-- > 0;) {
+      slots[i].lie_at(static_cast<std::byte*>(page) + i * word_slot::bytes);
+      slots[i].next = std::exchange(free_, &slots[i]);
+    }
+    static_cast<void>(slots.release());
+  }
+
+  std::mutex lock_;
+  word_slot* free_ = nullptr;
+};
+
+}  // namespace
+
+tracked_memory& take_word(device gpu, call_site at) {
+  permit("weir::word", gpu, at);
+  return word_pages::instance().take(gpu, at);
+}
+
+void give_back_word(tracked_memory& slot) noexcept {
+  auto& mine = static_cast<word_slot&>(slot);
+  std::unique_ptr<use_list> uses = mine.take_uses();
+  if (uses == nullptr) {
+    word_pages::instance().give_back(mine);
+    return;
+  }
+  free_when_unused(std::move(uses), [&mine](first_failure failure) {
+    word_pages::instance().give_back(mine);
+    if (failure.code != errc::success) report_unraised(failure.code, failure.call, subject::memory(mine.address()));
+  });
+}
+
+void fail_closed_word(const char* call, call_site at) { fail_closed(call, subject::memory(nullptr), at); }
+
+void fail_outside(std::size_t index, std::size_t size, call_site at) {
+  fail(errc::invalid_value, "weir::word_ref", fmt::format("word {}", index),
+       fmt::format("the memory has {} words, counted from 0", size), at);
+}
+
+}  // namespace detail
+
+word_support words_of(device gpu, call_site at) {
+  return {.bits_64 = gpu.attribute(device_attribute::value_waits_of_64_bits, at) != 0,
+          .nor = gpu.attribute(device_attribute::value_wait_nor_supported, at) != 0,
+          .flush = gpu.attribute(device_attribute::can_flush_remote_writes, at) != 0};
+}
+
+}  // namespace weir

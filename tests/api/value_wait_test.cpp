@@ -1,0 +1,286 @@
+// value_wait_test.cpp - streams that wait for a word, streams that write one, and batches of both.
+#include <weir/buffer.hpp>
+#include <weir/context.hpp>
+#include <weir/copy.hpp>
+#include <weir/deferred.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/value_batch.hpp>
+#include <weir/value_wait.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using detail::driver_table;
+using detail::failing_table;
+using test::gate;
+using test::result_of;
+
+class ValueWait : public ::testing::Test {
+ protected:
+  template <class T>
+  struct trial {
+    T now;
+    until condition;
+    T value;
+    bool goes_on;
+  };
+
+  // Each on a stream of its own. Those that are held are looked at when the others, which were queued after them too,
+  // are through.
+  template <class T>
+  void expect_of(const std::vector<trial<T>>& trials) {
+    std::vector<word<T>> words;
+    std::vector<stream> streams;
+    for (const trial<T>& t : trials) {
+      words.emplace_back(t.now);
+      streams.emplace_back(gpu);
+      wait_value(streams.back(), words.back(), t.condition, t.value);
+    }
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].goes_on) {
+        EXPECT_TRUE(streams[i].sync_for(std::chrono::minutes{1})) << "trial " << i;
+      }
+    }
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (!trials[i].goes_on) {
+        EXPECT_FALSE(streams[i].done()) << "trial " << i;
+      }
+      words[i].store(trials[i].condition == until::nor ? T{0} : trials[i].value);
+    }
+    for (const stream& each : streams) each.sync();
+  }
+
+  device gpu;
+  stream s{gpu};
+};
+
+TEST_F(ValueWait, GeqIsCyclic) {
+  expect_of<std::uint32_t>({
+      {3, until::geq, 3, true},
+      {2, until::geq, 3, false},
+      {0xffff'ffff, until::geq, 0, false},
+      {0x8000'0000, until::geq, 0, false},
+      {0x7fff'ffff, until::geq, 0, true},
+      {4, until::geq, 3, true},
+      {0, until::geq, 0xffff'ffff, true},  // a counter that ran over
+  });
+  expect_of<std::uint64_t>({
+      {1, until::geq, std::uint64_t{1} << 32, false},
+      {0, until::geq, ~std::uint64_t{0}, true},
+  });
+}
+
+TEST_F(ValueWait, EveryComparison) {
+  expect_of<std::uint32_t>({
+      {6, until::eq, 5, false},
+      {5, until::bit_and, 2, false},
+      {5, until::eq, 5, true},
+      {6, until::bit_and, 2, true},
+  });
+  expect_of<std::uint64_t>({
+      {(std::uint64_t{1} << 32) + 5, until::eq, 5, false},
+      {std::uint64_t{1} << 50, until::bit_and, std::uint64_t{3} << 50, true},
+  });
+  if (!words_of(gpu).nor) return;
+  expect_of<std::uint32_t>({{0xffff'fff0, until::nor, 15, false}, {0xffff'fff0, until::nor, 7, true}});
+}
+
+TEST_F(ValueWait, OneStreamLetsAnotherGoOn) {
+  const stream t{gpu};
+  word<std::uint32_t> w;
+  gate held{s};
+  wait_value(t, w, until::geq, 1);
+  const event behind = t.record();
+  write_value(s, w, 1);
+  EXPECT_FALSE(behind.done());
+  held.open();
+  behind.sync();
+  EXPECT_EQ(w.load(), 1u);
+}
+
+// Who sees the value sees what was written before it.
+TEST_F(ValueWait, WhatTheHostWroteBeforeIsSeen) {
+  pinned_buffer<std::uint32_t> from{1000};
+  buffer<std::uint32_t> there{s, from.size()};
+  pinned_buffer<std::uint32_t> back{from.size()};
+  word<std::uint32_t> filled;
+  word<std::uint32_t> taken;
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    wait_value(s, filled, until::geq, round);
+    copy(s, from, there);
+    copy(s, there, back);
+    write_value(s, taken, round);
+    for (std::uint32_t& x : from) x = round;
+    filled.store(round);
+    while (taken.load() != round) std::this_thread::yield();
+    ASSERT_EQ(back[0], round);
+    ASSERT_EQ(back[999], round);
+  }
+}
+
+TEST_F(ValueWait, MemoryThatNoDeviceWaitsOnIsRefused) {
+  std::uint32_t pageable = 0;
+  const word_ref<std::uint32_t> w{&pageable};
+  EXPECT_EQ(result_of([&] { wait_value(s, w, until::eq, 0); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { write_value(s, w, 1); }), errc::invalid_value);
+  pinned_buffer<std::uint64_t> pinned{2};
+  const auto misaligned = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(pinned.data()) + 4);
+  EXPECT_EQ(result_of([&] { write_value(s, word_ref<std::uint64_t>{misaligned}, 1); }), errc::invalid_value);
+  s.sync();
+}
+
+TEST_F(ValueWait, AFlushIsForDevicesThatHaveOne) {
+  word<std::uint32_t> w;
+  const errc answer = result_of([&] { wait_value(s, w, until::eq, 0, {.flush = true}); });
+  EXPECT_EQ(answer, words_of(gpu).flush ? errc::success : errc::not_supported);
+  s.sync();
+}
+
+TEST_F(ValueWait, ClosedStreamsAndHostFunctionsAreRefused) {
+  word<std::uint32_t> w;
+  stream gone{gpu};
+  gone.close();
+  EXPECT_EQ(result_of([&] { wait_value(gone, w, until::eq, 0); }), errc::closed);
+  EXPECT_EQ(result_of([&] { write_value(gone, w, 0); }), errc::closed);
+  errc inside = errc::success;
+  launch_host(s, [&] { inside = result_of([&] { write_value(s, w, 0); }); });
+  s.sync();
+  EXPECT_EQ(inside, errc::not_permitted);
+}
+
+// The driver makes a node of it; the graph waits and writes at each launch.
+TEST_F(ValueWait, IsCapturedAsTheDriverDoes) {
+  word<std::uint32_t> w{1};
+  word<std::uint64_t> out;
+  const context_scope current{gpu};
+  const detail::driver_table& d = driver();
+  ASSERT_EQ(d.cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  wait_value(s, w, until::geq, 1);
+  write_value(s, out, 3);
+  abi::CUgraph graph = nullptr;
+  ASSERT_EQ(d.cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+  EXPECT_EQ(out.load(), 0u);
+  abi::CUgraphExec exec = nullptr;
+  ASSERT_EQ(d.cuGraphInstantiateWithFlags(&exec, graph, 0), abi::CUDA_SUCCESS);
+  ASSERT_EQ(d.cuGraphLaunch(exec, s.get()), abi::CUDA_SUCCESS);
+  s.sync();
+  EXPECT_EQ(out.load(), 3u);
+  EXPECT_EQ(d.cuGraphExecDestroy(exec), abi::CUDA_SUCCESS);
+  EXPECT_EQ(d.cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+}
+
+using ValueBatch = ValueWait;
+
+TEST_F(ValueBatch, RunsInOrderByOneCall) {
+  word<std::uint32_t> a;
+  word<std::uint64_t> b;
+  word<std::uint32_t> c;
+  value_batch batch;
+  batch.wait(a, until::geq, 1).write(b, 5).barrier().wait(b, until::eq, 5).write(c, 6).device_barrier();
+  EXPECT_EQ(batch.size(), 6u);
+  {
+    const failing_table calls;
+    batch.submit(s);
+    EXPECT_EQ(calls.count_all(), 1);
+  }
+  EXPECT_EQ(b.load(), 0u);
+  EXPECT_EQ(c.load(), 0u);
+  a.store(1);
+  s.sync();
+  EXPECT_EQ(b.load(), 5u);
+  EXPECT_EQ(c.load(), 6u);
+}
+
+TEST_F(ValueBatch, IsSubmittedAsOftenAsWanted) {
+  word<std::uint32_t> a;
+  word<std::uint32_t> b;
+  const stream t{gpu};
+  value_batch batch;
+  for (std::uint32_t round = 1; round <= 50; ++round) {
+    batch.clear();
+    batch.wait(a, until::geq, round).write(b, round);
+    batch.submit(t);
+    batch.submit(t);
+    write_value(s, a, round);
+    t.sync();
+    ASSERT_EQ(b.load(), round);
+  }
+}
+
+TEST_F(ValueBatch, AnEmptyOneDoesNothing) {
+  const failing_table calls;
+  value_batch{}.submit(s);
+  EXPECT_EQ(calls.count_all(), 0);
+}
+
+TEST_F(ValueBatch, TheLongestIsWhatADriverTakes) {
+  word<std::uint32_t> w;
+  value_batch batch;
+  batch.reserve(value_batch::max_size + 1);
+  for (std::uint32_t i = 1; i <= value_batch::max_size; ++i) batch.write(w, i);
+  batch.submit(s);
+  s.sync();
+  EXPECT_EQ(w.load(), 255u);
+  batch.write(w, 256);
+  const auto failure = test::failure_of([&] { batch.submit(s); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_value);
+  EXPECT_NE(failure->advice().find("255"), std::string::npos);
+}
+
+// All or nothing.
+TEST_F(ValueBatch, APartThatIsRefusedRefusesAll) {
+  word<std::uint32_t> w;
+  std::uint32_t pageable = 0;
+  value_batch batch;
+  batch.write(w, 1).write(word_ref<std::uint32_t>{&pageable}, 1);
+  EXPECT_EQ(result_of([&] { batch.submit(s); }), errc::invalid_value);
+  s.sync();
+  EXPECT_EQ(w.load(), 0u);
+}
+
+TEST_F(ValueBatch, FlushesWhereTheDeviceCan) {
+  value_batch batch;
+  batch.flush();
+  EXPECT_EQ(result_of([&] { batch.submit(s); }), words_of(gpu).flush ? errc::success : errc::not_supported);
+}
+
+TEST_F(ValueBatch, ItsMemoryRemembersTheStream) {
+  drain_deferred();
+  word<std::uint32_t> w;
+  gate held{s};
+  value_batch batch;
+  batch.write(w, 1);
+  batch.submit(s);
+  w.close();
+  EXPECT_EQ(deferred_count(), 1u);
+  held.open();
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0u);
+}
+
+TEST_F(ValueBatch, AClosedWordIsRefusedWhenItIsAdded) {
+  word<std::uint32_t> w;
+  w.close();
+  value_batch batch;
+  EXPECT_EQ(result_of([&] { batch.write(w, 1); }), errc::closed);
+  EXPECT_EQ(result_of([&] { batch.wait(w, until::eq, 1); }), errc::closed);
+  EXPECT_TRUE(batch.empty());
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,47 @@
+// What docs/value-waits.md shows.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(ValueWaitsPage, HandOver) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const weir::stream t{gpu};
+  weir::buffer<float> x{s, 100};
+  weir::pinned_buffer<float> y{100};
+  // [value-waits-first]
+  weir::word<std::uint32_t> filled;  // 0, in memory that the host and every device reach
+
+  weir::wait_value(t, filled, weir::until::geq, 1);  // t waits, on the device
+  weir::copy(t, x, y);
+
+  weir::fill(s, x, 2.0f);
+  weir::write_value(s, filled, 1);  // behind the fill; or filled.store(1), from the host
+  // [/value-waits-first]
+  t.sync();
+  EXPECT_EQ(y[99], 2.0f);
+  EXPECT_EQ(filled.load(), 1u);
+}
+
+TEST(ValueWaitsPage, Batch) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::word<std::uint32_t> filled{1};
+  weir::word<std::uint32_t> emptied;
+  weir::buffer<std::uint64_t> counters{s, 8};
+  weir::fill(s, std::span{reinterpret_cast<std::uint32_t*>(counters.data()), 16}, 0u);
+  // [value-waits-batch]
+  weir::value_batch step;
+  step.wait(filled, weir::until::geq, 1)
+      .write(emptied, 1)
+      .write(weir::word_ref{counters, 3}, 7);  // an element of a buffer
+  step.submit(s);
+  // [/value-waits-batch]
+  s.sync();
+  EXPECT_EQ(emptied.load(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,84 @@
+// api_value_test.cpp - words, waits for them and batches when the driver refuses.
+#include <weir/context.hpp>
+#include <weir/value_batch.hpp>
+#include <weir/value_wait.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::failure_of;
+using test::result_of;
+
+class ValueFaults : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+  word<std::uint32_t> w32;
+  word<std::uint64_t> w64;
+};
+
+TEST_F(ValueFaults, WaitsAndWrites) {
+  every_call_may_fail([&] { wait_value(s, w32, until::eq, 0); });
+  every_call_may_fail([&] { wait_value(s, w64, until::eq, 0); });
+  every_call_may_fail([&] { write_value(s, w32, 0); });
+  every_call_may_fail([&] { write_value(s, w64, 0); });
+  s.sync();
+}
+
+TEST_F(ValueFaults, Batches) {
+  value_batch batch;
+  batch.write(w32, 0).wait(w64, until::eq, 0);
+  every_call_may_fail([&] { batch.submit(s); });
+  s.sync();
+}
+
+TEST_F(ValueFaults, AskingWhatADeviceCanDo) {
+  every_call_may_fail([&] { static_cast<void>(words_of(gpu)); });
+}
+
+// On a stream of somebody else's each use is marked by an event.
+TEST_F(ValueFaults, OnForeignStreams) {
+  abi::CUstream raw = nullptr;
+  {
+    const context_scope current{gpu};
+    ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
+  }
+  every_call_may_fail([&] {
+    word<std::uint32_t> w;
+    value_batch batch;
+    batch.write(w, 1);
+    batch.submit(raw);
+    return w;
+  });
+  stream_ref{raw}.sync();
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+}
+
+// A page that cannot be had leaves everything as it was.
+TEST_F(ValueFaults, NoMemoryForWords) {
+  std::vector<word<std::uint32_t>> all;
+  failing_table faults;
+  faults.fail(&driver_table::cuMemHostAlloc, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  const auto failure = failure_of([&] {
+    for (int i = 0; i < 1000; ++i) all.emplace_back();
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::out_of_memory);
+  EXPECT_STREQ(failure->call(), "cuMemHostAlloc");
+  EXPECT_EQ(result_of([&] { all.emplace_back(); }), errc::success);
+  EXPECT_EQ(faults.count(&driver_table::cuMemHostAlloc), 2);
+}
+
+}  // namespace
+}  // namespace weir
