@@ -19,5 +19,6 @@ struct CUkern_st;                      // CUkernel, cudaKernel_t
 struct CUarray_st;                     // CUarray
 struct CUmipmappedArray_st;            // CUmipmappedArray
 struct CUgreenCtx_st;                  // CUgreenCtx
+struct CUextMemory_st;                 // CUexternalMemory, cudaExternalMemory_t
 struct CUextSemaphore_st;              // CUexternalSemaphore
 struct CUgraphDeviceUpdatableNode_st;  // CUgraphDeviceNode

@@ -6,6 +6,7 @@
 
 #include "driver/abi/constants.hpp"
 #include "driver/abi/enums.hpp"
+#include "driver/abi/external_memory_structs.hpp"
 #include "driver/abi/graph_structs.hpp"
 #include "driver/abi/launch_structs.hpp"
 #include "driver/abi/memory_structs.hpp"

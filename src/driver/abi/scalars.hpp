@@ -36,6 +36,7 @@ using CUkernel = ::CUkern_st*;
 using CUarray = ::CUarray_st*;
 using CUmipmappedArray = ::CUmipmappedArray_st*;
 using CUgreenCtx = ::CUgreenCtx_st*;
+using CUexternalMemory = ::CUextMemory_st*;
 using CUexternalSemaphore = ::CUextSemaphore_st*;
 using CUgraphDeviceNode = ::CUgraphDeviceUpdatableNode_st*;
 
