@@ -20,5 +20,6 @@ struct CUarray_st;                     // CUarray
 struct CUmipmappedArray_st;            // CUmipmappedArray
 struct CUgreenCtx_st;                  // CUgreenCtx
 struct CUextMemory_st;                 // CUexternalMemory, cudaExternalMemory_t
+struct CUdevResourceDesc_st;           // CUdevResourceDesc
 struct CUextSemaphore_st;              // CUexternalSemaphore
 struct CUgraphDeviceUpdatableNode_st;  // CUgraphDeviceNode

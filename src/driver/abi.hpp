@@ -10,5 +10,6 @@
 #include "driver/abi/graph_structs.hpp"
 #include "driver/abi/launch_structs.hpp"
 #include "driver/abi/memory_structs.hpp"
+#include "driver/abi/resource_structs.hpp"
 #include "driver/abi/scalars.hpp"
 #include "driver/abi/stream_structs.hpp"

@@ -7,6 +7,8 @@
 // With this, the header also declares the older forms of functions, and renames none.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cudaProfiler.h>
+#include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
 namespace {

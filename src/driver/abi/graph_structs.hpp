@@ -3,6 +3,7 @@
 
 #include "driver/abi/enums.hpp"
 #include "driver/abi/memory_structs.hpp"
+#include "driver/abi/resource_structs.hpp"
 #include "driver/abi/scalars.hpp"
 #include "driver/abi/stream_structs.hpp"
 
@@ -62,9 +63,6 @@ struct CUDA_EVENT_RECORD_NODE_PARAMS {
 struct CUDA_EVENT_WAIT_NODE_PARAMS {
   CUevent event;
 };
-
-struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;  // 144 bytes that weir never looks into
-struct CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
 
 struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2 {
   CUexternalSemaphore* extSemArray;

@@ -37,6 +37,7 @@ using CUarray = ::CUarray_st*;
 using CUmipmappedArray = ::CUmipmappedArray_st*;
 using CUgreenCtx = ::CUgreenCtx_st*;
 using CUexternalMemory = ::CUextMemory_st*;
+using CUdevResourceDesc = ::CUdevResourceDesc_st*;
 using CUexternalSemaphore = ::CUextSemaphore_st*;
 using CUgraphDeviceNode = ::CUgraphDeviceUpdatableNode_st*;
 
