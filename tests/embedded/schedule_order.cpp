@@ -1,10 +1,15 @@
-// schedule_order.cpp - prints in which order the operations of five streams ran; same_order.sh compares runs.
+// schedule_order.cpp - prints in which order the operations of five streams ran, of which each waits for values that its
+// neighbour writes; same_order.sh compares runs.
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
+#include "embedded/engine/written.hpp"
 #include "embedded/table.hpp"
 
 using namespace weir::embedded;
@@ -19,19 +24,42 @@ struct note {
   void run() const noexcept { order->push_back(number); }
 };
 
+using word = std::atomic<std::uint32_t>;
+
+struct wait_for {
+  const word* at;
+  std::uint32_t value;
+
+  [[nodiscard]] bool run() const noexcept { return at->load() >= value; }
+};
+
+struct put {
+  word* at;
+  std::uint32_t value;
+
+  void run() const noexcept {
+    at->store(value);
+    engine::written_for_waiters(at, sizeof *at);
+  }
+};
+
 }  // namespace
 
 int main() {
   if (table().cuInit(0) != weir::abi::CUDA_SUCCESS) return EXIT_FAILURE;
-  constexpr int streams = 5;
-  constexpr int rounds = 12;
+  constexpr std::size_t streams = 5;
+  constexpr std::uint32_t rounds = 12;
   std::vector<int> order;
   std::vector<timeline*> lines;
-  for (int i = 0; i < streams; ++i) lines.push_back(&timeline::acquire());
-  for (int round = 0; round < rounds; ++round) {
-    for (int i = 0; i < streams; ++i) {
-      timeline::submission to{*lines[static_cast<std::size_t>(i)]};
-      to.add(engine::make_operation(note{&order, 10 * round + i}));
+  static std::array<word, streams> words{};
+  for (std::size_t i = 0; i < streams; ++i) lines.push_back(&timeline::acquire());
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < streams; ++i) {
+      const word& of_neighbour = words[(i + 1) % streams];
+      timeline::submission to{*lines[i]};
+      to.add(engine::make_operation(wait_for{&of_neighbour, round / 4}, engine::operation_kind::wait_value));
+      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i)}));
+      to.add(engine::make_operation(put{&words[i], round}));
     }
   }
   for (timeline* line : lines) engine::wait(line->submitted_point());

@@ -8,6 +8,7 @@
 
 #include "embedded/engine/driver_thread.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/engine/written.hpp"
 
 namespace weir::embedded::engine {
 
@@ -56,6 +57,7 @@ void conductor::conduct(point until) noexcept {
 }
 
 bool conductor::step() noexcept {
+  anything_written();  // also by the host, since the last step
   candidates_.clear();
   {
     const std::lock_guard lock{active_lock_};
@@ -74,6 +76,7 @@ bool conductor::step() noexcept {
 
 bool conductor::step_towards(point until) noexcept {
   constexpr int longest_chain = 256;
+  anything_written();
   for (int links = 0; links < longest_chain; ++links) {
     if (run_one(*until.line)) return true;
     const point blocker = until.line->blocked_on();

@@ -26,7 +26,8 @@ enum class operation_kind : std::uint8_t {
   long_work,   // the same, but not on the thread of the host functions, which others wait for
   host,        // runs only on the thread of the host functions
   wait_point,  // holds the timeline until a point is reached
-  wait_value,  // holds the timeline until its body says that a word of memory has the value
+  wait_value,  // holds the timeline until its body says that a word of memory has the value; its work begins with the
+               // address of the word, 4 or 8 bytes that are aligned
 };
 
 // The kind of work that touches so many bytes: above 16 KiB it takes so long that others should not wait behind it.

@@ -11,7 +11,6 @@
 #include "embedded/engine/driver_thread.hpp"
 #include "embedded/engine/idle_spin.hpp"
 #include "embedded/engine/successor.hpp"
-#include "embedded/engine/value_watch.hpp"
 
 namespace weir::embedded::engine {
 
@@ -70,9 +69,7 @@ class scheduler::hot_timelines {
 };
 
 scheduler::scheduler()
-    : most_workers_{std::clamp(std::thread::hardware_concurrency(), 1u, most_useful_workers)},
-      slice_{256},
-      values_{std::make_unique<value_watch>()} {}
+    : most_workers_{std::clamp(std::thread::hardware_concurrency(), 1u, most_useful_workers)}, slice_{256} {}
 
 scheduler& scheduler::instance() noexcept {
   static auto* const instance = new scheduler;
@@ -106,8 +103,6 @@ void scheduler::list(timeline& line) noexcept {
     start_driver_thread("weir-worker", [this] { work(); });
   }
 }
-
-void scheduler::watch(timeline& line) noexcept { values_->add(line); }
 
 // A timeline to run, owned; null where there is none. The worker no longer counts as searching when it has one.
 timeline* scheduler::take(hot_timelines& hot) noexcept {

@@ -13,7 +13,6 @@
 namespace weir::embedded::engine {
 
 class conductor;
-class value_watch;
 
 // Workers run what is listed; one more thread runs all host functions, as on a GPU. Threads are started when there is
 // first something for them to do, and sleep when there is nothing. One scheduler a process, never destroyed.
@@ -37,9 +36,6 @@ class scheduler {
   // Takes a parked timeline whose next operation is a host function.
   void give_to_host_thread(timeline& line) noexcept;
 
-  // Takes a parked timeline whose next operation waits for a value in memory.
-  void watch(timeline& line) noexcept;
-
  private:
   class hot_timelines;
 
@@ -54,7 +50,6 @@ class scheduler {
   unsigned most_workers_;
   std::uint32_t slice_;                   // operations of one timeline before the next has its turn
   std::unique_ptr<conductor> conductor_;  // null unless stepping
-  std::unique_ptr<value_watch> values_;
 
   ready_list ready_;
   wake_up workers_;

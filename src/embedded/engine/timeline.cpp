@@ -9,6 +9,8 @@
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/successor.hpp"
+#include "embedded/engine/value_watch.hpp"
+#include "embedded/engine/value_writers.hpp"
 #include "embedded/engine/waiting.hpp"
 
 namespace weir::embedded::engine {
@@ -139,6 +141,7 @@ void timeline::own_parked() noexcept {
 
 void timeline::unpark() noexcept {
   blocked_line_.store(nullptr, std::memory_order_relaxed);
+  watched_word_.store(nullptr, std::memory_order_relaxed);
   state_.fetch_and(~parked);
   if (!successor::of_this_thread().keeps(*this)) announce();
 }
@@ -150,7 +153,11 @@ void timeline::let_successor_go() noexcept {
 
 point timeline::blocked_on() const noexcept {
   // The two may be of different waits; whoever follows them looks again at what it really waits for.
-  return {blocked_line_.load(std::memory_order_acquire), blocked_count_.load(std::memory_order_acquire)};
+  if (timeline* line = blocked_line_.load(std::memory_order_acquire)) {
+    return {line, blocked_count_.load(std::memory_order_acquire)};
+  }
+  const void* word = watched_word();
+  return word == nullptr ? point{} : value_writers::last_of(word);
 }
 
 // Parks on a point. False if it was reached meanwhile: the caller is the owner again and goes on.
@@ -160,6 +167,16 @@ bool timeline::park_on(point until) noexcept {
   park();
   if (until.line->add_waiter({until.count, this, nullptr})) return true;
   blocked_line_.store(nullptr, std::memory_order_relaxed);
+  own_parked();
+  return false;
+}
+
+// The same for a value.
+bool timeline::park_on_value(operation& op) noexcept {
+  watched_word_.store(op.as<const void*>(), std::memory_order_relaxed);
+  park();
+  if (value_watch::instance().add(*this)) return true;
+  watched_word_.store(nullptr, std::memory_order_relaxed);
   own_parked();
   return false;
 }
@@ -202,11 +219,7 @@ stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexce
         if (!until.reached() && park_on(until)) return stop::blocked;
         op.body = nullptr;
       } else if (op.kind == operation_kind::wait_value) {
-        if (!failed && !op.body(op)) {
-          park();
-          sched.watch(*this);
-          return stop::blocked;
-        }
+        if (!failed && !op.body(op) && park_on_value(op)) return stop::blocked;
         op.body = nullptr;
       } else if ((op.kind == operation_kind::host) != (who == runner::host_thread) &&
                  (op.runs_after_failure || !failed)) {

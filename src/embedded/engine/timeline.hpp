@@ -76,7 +76,8 @@ class alignas(64) timeline {
   // `beyond` short ones more, if they are there. The ownership ends with the call.
   stop run(runner who, std::uint64_t limit, std::uint32_t beyond = 0) noexcept;
 
-  // What it is parked on; a null line where it is not, or where it waits for a value in memory.
+  // What it is parked on; a null line where it is not. Where it waits for a value in memory, the last write to that word
+  // that was submitted, as far as is known (value_writers.hpp).
   [[nodiscard]] point blocked_on() const noexcept;
 
   // Sees to it that somebody runs it, if there is something to run and nobody does.
@@ -89,8 +90,10 @@ class alignas(64) timeline {
   bool add_sleeper(sleeper& who, std::uint64_t count);
   void remove_sleeper(sleeper& who) noexcept;
 
-  // For the scheduler: is the value that it is parked on there?
+  // For the value watch, of a timeline that is parked on a value: is it there, and which word is it?
   [[nodiscard]] bool value_arrived() noexcept;
+  [[nodiscard]] const void* watched_word() const noexcept { return watched_word_.load(std::memory_order_relaxed); }
+  timeline* next_watching = nullptr;  // guarded by the watch's lock
 
   // For the scheduler's lists.
   static constexpr std::uint32_t listed = 1;
@@ -118,6 +121,7 @@ class alignas(64) timeline {
   void wake_reached() noexcept;
   static void let_successor_go() noexcept;
   bool park_on(point until) noexcept;
+  bool park_on_value(operation& op) noexcept;
   void park() noexcept;
   void disown() noexcept;
   void give_back_if_drained() noexcept;
@@ -131,6 +135,7 @@ class alignas(64) timeline {
   alignas(64) std::atomic<std::uint64_t> completed_{0};
   std::atomic<timeline*> blocked_line_{nullptr};
   std::atomic<std::uint64_t> blocked_count_{0};
+  std::atomic<const void*> watched_word_{nullptr};
 
   alignas(64) std::atomic<std::uint32_t> state_{0};
   std::atomic<bool> release_when_drained_{false};

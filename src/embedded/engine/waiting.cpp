@@ -22,6 +22,9 @@ constexpr std::uint32_t ahead = 64;
 bool help(point until) noexcept {
   std::array<point, 64> path;  // each blocked on the next; of a longer chain, the end nearest to what can run
   std::size_t depth = 0;
+  // Streams that wait for values may wait for each other in a circle, where the host has yet to write.
+  constexpr int longest_way = 4096;
+  int steps = 0;  // since something was run
   path[0] = until;
   successor& next = successor::of_this_thread();
   timeline* kept = nullptr;  // unparked by us, and not yet run or announced
@@ -33,13 +36,17 @@ bool help(point until) noexcept {
       --depth;
     } else if (here.line->try_own()) {
       if (kept != nullptr && kept != here.line) kept->announce();  // the way has led elsewhere
-      next.keep_only(depth == 0 ? nullptr : path[depth - 1].line);
+      timeline* const waiting = depth == 0 ? nullptr : path[depth - 1].line;
+      next.keep_only(waiting);
       here.line->run(runner::helper, here.count, depth == 0 ? 0 : ahead);
       kept = next.take();
       ran = true;
+      steps = 0;
+      if (kept != nullptr) --depth;  // a value may be there before the last write to its word
     } else {
       const point blocker = here.line->blocked_on();
       if ((here.line->state() & timeline::parked) == 0 || blocker.line == nullptr || blocker.reached()) break;
+      if (++steps == longest_way) break;
       if (depth + 1 == path.size()) depth = 0;
       path[++depth] = blocker;
     }

@@ -1,4 +1,5 @@
 // entry/value_operation.cpp - cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: words of memory in stream order.
+#include "embedded/engine/value_writers.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture.hpp"
@@ -72,7 +73,14 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMem
         batch.push_back(engine::make_operation(*v));
       }
     }
-    found->submit(batch);
+    const engine::point end = found->submit(batch);
+    std::uint64_t after = batch.size();
+    for (const model::value_work& work : works) {
+      if (!std::holds_alternative<std::monostate>(work)) --after;
+      if (const auto* v = std::get_if<model::value_write>(&work)) {
+        engine::value_writers::submitted(v->word, {end.line, end.count - after});
+      }
+    }
     return CUDA_SUCCESS;
   });
 }

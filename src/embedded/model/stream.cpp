@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "embedded/engine/value_writers.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/capture.hpp"
 #include "embedded/model/pool_registry.hpp"
@@ -157,7 +158,7 @@ CUresult stream::submit(const value_wait& work) {
 
 CUresult stream::submit(const value_write& work) {
   if (class capture* c = capture()) return c->add(*this, work);
-  submit(make_operation(work));
+  engine::value_writers::submitted(work.word, submit(make_operation(work)));
   return CUDA_SUCCESS;
 }
 

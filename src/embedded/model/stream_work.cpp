@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "embedded/engine/waiting.hpp"
+#include "embedded/engine/written.hpp"
 #include "embedded/model/thread_state.hpp"
 #include "embedded/model/work.hpp"
 
@@ -41,13 +42,19 @@ bool compares(const void* word, std::uint64_t value, std::uint32_t comparison) n
 }  // namespace
 
 void host_work::run() const noexcept {
-  const host_function_scope scope;
-  function(data);
+  {
+    const host_function_scope scope;
+    function(data);
+  }
+  engine::anything_written();
 }
 
 void callback_work::run() const noexcept {
-  const host_function_scope scope;
-  function(stream, engine::device_failure(), data);
+  {
+    const host_function_scope scope;
+    function(stream, engine::device_failure(), data);
+  }
+  engine::anything_written();
 }
 
 bool value_wait::run() const noexcept {
@@ -61,6 +68,7 @@ void value_write::run() const noexcept {
   } else {
     __atomic_store_n(static_cast<std::uint64_t*>(word), value, __ATOMIC_RELEASE);
   }
+  engine::written_for_waiters(word, size);
 }
 
 }  // namespace weir::embedded::model

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "embedded/engine/written.hpp"
 #include "embedded/model/work.hpp"
 
 namespace weir::embedded::model {
@@ -40,14 +41,17 @@ void set_work::run() const noexcept {
   if (element_size == 4 && width == 1 && height == 1) {
     // The program may be looking at the word, to see how far the stream has come.
     __atomic_store_n(reinterpret_cast<std::uint32_t*>(to), value, __ATOMIC_RELEASE);
+    engine::written(to, 4);
     return;
   }
   for (std::size_t row = 0; row < height; ++row) fill_row(to + row * pitch, *this);
+  engine::written(to, (height - 1) * pitch + width * element_size);
 }
 
 // Copies may overlap: what the program then gets is undefined, but it gets it without harm.
 void copy_work::run() const noexcept {
   std::memmove(to, from, bytes);
+  engine::written(to, bytes);
   std::free(staging);
 }
 
@@ -64,6 +68,7 @@ void pitched_copy_work::run() const noexcept {
       std::memmove(to_row + row * to_pitch, from_row + row * from_pitch, width);
     }
   }
+  engine::written(to, (depth - 1) * to_slice + (height - 1) * to_pitch + width);
 }
 
 }  // namespace weir::embedded::model
