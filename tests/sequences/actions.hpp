@@ -1,0 +1,35 @@
+// sequences/actions.hpp - what a sequence is made of: one call, or a few that belong together.
+#pragma once
+
+#include "sequences/choose.hpp"
+
+#include <span>
+
+namespace weir::sequences {
+
+struct action {
+  unsigned weight;
+  void (*act)(world&);
+};
+
+// One list a family of the driver API; each is in the file of its name.
+std::span<const action> stream_actions();
+std::span<const action> stream_work_actions();
+std::span<const action> stream_attribute_actions();
+std::span<const action> event_actions();
+std::span<const action> memory_actions();
+std::span<const action> host_memory_actions();
+std::span<const action> managed_actions();
+std::span<const action> pointer_actions();
+std::span<const action> pool_actions();
+std::span<const action> copy_actions();
+std::span<const action> pitched_copy_actions();
+std::span<const action> set_actions();
+std::span<const action> value_actions();
+std::span<const action> context_actions();
+std::span<const action> device_actions();
+std::span<const action> capture_actions();
+std::span<const action> graph_actions();
+std::span<const action> gate_actions();
+
+}  // namespace weir::sequences

@@ -1,0 +1,130 @@
+// sequences/choose.cpp - the arguments of calls: objects that are there, and what is given in their place.
+#include "sequences/choose.hpp"
+
+namespace weir::sequences {
+namespace {
+
+constexpr std::uintptr_t garbage = 0x1234;
+
+template <class Object>
+Object* pick(world& w, std::vector<Object>& objects) {
+  const std::vector<std::size_t> live = live_ones(objects);
+  if (live.empty()) return nullptr;
+  return &objects[live[w.d.below(static_cast<unsigned>(live.size()))]];
+}
+
+chosen_stream special_stream(world& w) {
+  const unsigned token = w.d.below(3);
+  return {reinterpret_cast<CUstream>(std::uintptr_t{token}), token == 0 ? "null" : token == 1 ? "legacy" : "own"};
+}
+
+// A handle that no GPU's driver checks: destroyed, of another kind, or a number.
+template <class Handle, class Object, class Other>
+std::pair<Handle, std::string> wild_handle(world& w, const std::vector<Object>& same, const std::vector<Other>& other) {
+  const unsigned choice = w.d.below(3);
+  if (choice == 0 && !same.empty()) {
+    const Object& one = same[w.d.below(static_cast<unsigned>(same.size()))];
+    return {one.handle, one.name};
+  }
+  if (choice == 1 && !other.empty()) {
+    const Other& one = other[w.d.below(static_cast<unsigned>(other.size()))];
+    return {reinterpret_cast<Handle>(one.handle), one.name};
+  }
+  return {reinterpret_cast<Handle>(garbage + w.d.below(8)), "garbage"};
+}
+
+}  // namespace
+
+chosen_stream made_stream(world& w) {
+  const stream_object* const one = pick(w, w.streams);
+  if (one == nullptr) return special_stream(w);
+  return {one->handle, one->name, static_cast<int>(one - w.streams.data())};
+}
+
+chosen_stream any_stream(world& w) {
+  const unsigned choice = w.d.below(16);
+  if (w.wild() && choice == 15) {
+    auto [handle, name] = wild_handle<CUstream>(w, w.streams, w.events);
+    return {handle, std::move(name)};
+  }
+  return choice < 3 ? special_stream(w) : made_stream(w);
+}
+
+chosen_event any_event(world& w) {
+  const unsigned choice = w.d.below(24);
+  if (w.wild() && choice == 23) {
+    auto [handle, name] = wild_handle<CUevent>(w, w.events, w.streams);
+    return {handle, std::move(name)};
+  }
+  const event_object* const one = choice == 0 ? nullptr : pick(w, w.events);
+  if (one == nullptr) return {nullptr, "null"};
+  return {one->handle, one->name, static_cast<int>(one - w.events.data())};
+}
+
+CUcontext any_context(world& w) {
+  const unsigned choice = w.d.below(8);
+  if (w.wild() && choice == 7) return reinterpret_cast<CUcontext>(garbage);
+  return choice == 0 ? nullptr : w.p.contexts[choice % process::context_count];
+}
+
+CUmemoryPool any_pool(world& w) {
+  const unsigned choice = w.d.below(16);
+  if (choice == 0) return nullptr;
+  if (w.wild() && choice == 15) return wild_handle<CUmemoryPool>(w, w.pools, w.streams).first;
+  if (const pool_object* const one = pick(w, w.pools); one != nullptr && choice < 12) return one->handle;
+  CUmemoryPool fallback = nullptr;
+  (void)w.driver().cuDeviceGetDefaultMemPool(&fallback, w.p.device);
+  return fallback;
+}
+
+block* any_block(world& w, const block* but) {
+  block* const one = pick(w, w.blocks);
+  return one == but ? nullptr : one;
+}
+
+chosen_range any_range(world& w, block& in) {
+  const std::size_t offset = w.d.of<std::size_t>({0, 0, 0, 1, 2, 4, 8, 64, 100, 256}) % in.size;
+  const std::size_t left = in.size - offset;
+  std::size_t length = w.d.of<std::size_t>({0, 1, 2, 3, 4, 8, 16, 64, 100, 255, 256, 1000, 4096, left, left, left});
+  if (length > left) length = left;
+  // Only device memory of its own is checked by its size; elsewhere the driver sees no end.
+  if (in.kind == memory::device && w.d.once_in(24)) length = left + w.d.of<std::size_t>({1, 8, 4096});
+  return {&in, in.address + offset, length};
+}
+
+std::string text_of(const world& w, const chosen_range& range) { return where(w, range.address); }
+
+void order(world& w, block& used, const chosen_stream& by) {
+  if (used.last == settled || used.last == by.number || w.wild()) return;
+  const driver_table& d = w.driver();
+  const stream_object& before = w.streams[static_cast<std::size_t>(used.last)];
+  CUevent edge = nullptr;
+  if (by.number >= 0 && w.d.below(2) == 0 && d.cuEventCreate(&edge, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS) {
+    CUresult result = d.cuEventRecord(edge, before.handle);
+    if (result == CUDA_SUCCESS) result = d.cuStreamWaitEvent(by.handle, edge, 0);
+    (void)d.cuEventDestroy_v2(edge);
+    if (result == CUDA_SUCCESS) return w.text.note(fmt::format("{} waits for {}", by.name, before.name));
+  }
+  w.text.call(d.cuStreamSynchronize(before.handle), fmt::format("wait for {}", before.name));
+  for (block& one : w.blocks) {
+    if (one.last == used.last && &one != &used) one.last = settled;
+  }
+  used.last = settled;
+}
+
+void used_by(world& w, block& used, const chosen_stream& by) {
+  if (by.number >= 0)
+    used.last = by.number;
+  else
+    settle(w);
+}
+
+void settle(world& w) {
+  for (std::size_t i = 0; i < w.p.contexts.size(); ++i) {
+    const CUresult result = w.driver().cuCtxSynchronize_v2(w.p.contexts[i]);
+    if (result != CUDA_SUCCESS) w.text.call(result, fmt::format("wait for c{}", i));
+  }
+  for (block& one : w.blocks) one.last = settled;
+}
+
+}  // namespace weir::sequences

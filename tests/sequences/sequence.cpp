@@ -1,0 +1,124 @@
+// sequences/sequence.cpp - one sequence of calls, from nothing to nothing.
+#include "sequences/sequence.hpp"
+
+#include "sequences/actions.hpp"
+#include "sequences/contents.hpp"
+
+namespace weir::sequences {
+namespace {
+
+struct all_actions {
+  std::vector<action> list;
+  unsigned weight = 0;
+
+  all_actions() {
+    for (const auto family :
+         {stream_actions(), stream_work_actions(), stream_attribute_actions(), event_actions(), memory_actions(),
+          host_memory_actions(), managed_actions(), pointer_actions(), pool_actions(), copy_actions(),
+          pitched_copy_actions(), set_actions(), value_actions(), context_actions(), device_actions(),
+          capture_actions(), graph_actions(), gate_actions()}) {
+      list.insert(list.end(), family.begin(), family.end());
+    }
+    for (const action& one : list) weight += one.weight;
+  }
+
+  const action& at(unsigned place) const {
+    for (const action& one : list) {
+      if (place < one.weight) return one;
+      place -= one.weight;
+    }
+    return list.back();
+  }
+};
+
+void step(world& w) {
+  static const all_actions all;
+  if (w.d.once_in(6)) w.thread = w.d.below(thread_count);
+  w.per_thread_form = w.d.once_in(8);
+  const action& chosen = all.at(w.d.below(all.weight));
+  w.text.thread(w.thread, w.per_thread_form);
+  w.p.threads.run(w.thread, [&] { chosen.act(w); });
+}
+
+// Something to work with: most calls have little to say about nothing.
+void begin(world& w) {
+  w.text.thread(0, false);
+  for (unsigned i = 0; i < 2; ++i) {
+    for (const auto family : {stream_actions(), event_actions(), memory_actions()}) family.front().act(w);
+  }
+}
+
+// A thread as the next sequence expects it: the primary context is current, and nothing below it.
+void tidy_thread(world& w) {
+  const driver_table& d = w.p.driver.plain;
+  CUcontext popped = nullptr;
+  while (d.cuCtxPopCurrent_v2(&popped) == CUDA_SUCCESS) {
+  }
+  (void)d.cuCtxSetCurrent(w.p.contexts[0]);
+  auto mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  (void)d.cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+void tidy_context(world& w, std::size_t number) {
+  const driver_table& d = w.p.driver.plain;
+  (void)d.cuCtxSetCurrent(w.p.contexts[number]);
+  (void)d.cuCtxSetFlags(w.p.flags[number]);
+  (void)d.cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE);
+  (void)d.cuCtxSetSharedMemConfig(CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE);
+  for (const CUcontext peer : w.p.contexts) (void)d.cuCtxDisablePeerAccess(peer);
+}
+
+void tidy(world& w) {
+  const driver_table& d = w.p.driver.plain;
+  for (const exec_object& one : w.execs) {
+    if (one.live) (void)d.cuGraphExecDestroy(one.handle);
+  }
+  for (const graph_object& one : w.graphs) {
+    if (one.live) (void)d.cuGraphDestroy(one.handle);
+  }
+  for (const stream_object& one : w.streams) {
+    if (one.live) (void)d.cuStreamDestroy_v2(one.handle);
+  }
+  for (const event_object& one : w.events) {
+    if (one.live) (void)d.cuEventDestroy_v2(one.handle);
+  }
+  for (block& one : w.blocks) {
+    if (one.live) give_back(w, one);
+  }
+  settle(w);
+  CUmemoryPool pool = nullptr;
+  if (d.cuDeviceGetDefaultMemPool(&pool, w.p.device) == CUDA_SUCCESS) {
+    (void)d.cuDeviceSetMemPool(w.p.device, pool);
+    (void)d.cuMemPoolTrimTo(pool, 0);
+  }
+  for (const pool_object& one : w.pools) {
+    if (one.live) (void)d.cuMemPoolDestroy(one.handle);
+  }
+  (void)d.cuDevicePrimaryCtxSetFlags_v2(w.p.device, 0);
+  for (std::size_t i = w.p.contexts.size(); i-- > 0;) tidy_context(w, i);
+}
+
+// What every block holds and what the host was called for, when all is done.
+void look_back(world& w) {
+  settle(w);
+  for (const block& one : w.blocks) {
+    if (one.live) w.text.note(contents(w, one));
+  }
+  for (const std::string& line : w.host.take()) w.text.note(line);
+}
+
+}  // namespace
+
+std::string_view run_sequence(process& p, draw& d, unsigned length, std::span<char> text) {
+  world w{p, d, text};
+  begin(w);
+  for (unsigned i = 0; i < length && d.more(); ++i) step(w);
+  w.per_thread_form = false;
+  w.text.thread(0, false);
+  for (unsigned thread = 0; thread < thread_count; ++thread) p.threads.run(thread, [&] { tidy_thread(w); });
+  look_back(w);
+  tidy(w);
+  return w.text.text();
+}
+
+}  // namespace weir::sequences

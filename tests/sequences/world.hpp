@@ -1,0 +1,141 @@
+// sequences/world.hpp - what a sequence has made so far, and the process that it runs in.
+#pragma once
+
+#include "sequences/draw.hpp"
+#include "sequences/driver_under_test.hpp"
+#include "sequences/host_log.hpp"
+#include "sequences/transcript.hpp"
+#include "sequences/turns.hpp"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::sequences {
+
+// Which handles the calls may be given.
+enum class handles {
+  tame,  // only those that a GPU's driver checks: it crashes on the others (rules.md, 24.1)
+  wild,  // also destroyed ones, ones of another kind and numbers
+};
+
+// Host memory that is no driver's until it is registered: whole pages, apart from each other.
+struct host_page {
+  static constexpr std::size_t bytes = 65536;
+  std::unique_ptr<std::uint8_t, void (*)(void*)> memory;
+};
+
+// What all sequences of a process share. Its contexts are made once, because a GPU takes long to make one.
+struct process {
+  explicit process(const driver_under_test& under_test, handles allowed);
+  process(const process&) = delete;
+  process& operator=(const process&) = delete;
+
+  static constexpr unsigned context_count = 2;
+  static constexpr unsigned page_count = 3;
+
+  driver_under_test driver;
+  handles allowed;
+  CUdevice device = 0;
+  std::array<CUcontext, context_count> contexts{};  // the primary one, and one of our own
+  std::array<unsigned, context_count> flags{};      // as they were made
+  std::vector<host_page> pages;
+  CUdeviceptr gate_word = 0;  // pinned; it only grows, so that no wait for it is for ever
+  volatile std::uint32_t* gate_word_on_host = nullptr;
+  std::uint32_t gates = 0;
+  turns threads;
+};
+
+inline constexpr int settled = -1;  // in place of a stream: nobody's work is pending
+
+struct stream_object {
+  CUstream handle = nullptr;
+  std::string name{};
+  bool blocking = false, live = true;
+  bool held = false;  // by the gate that is closed
+};
+
+struct event_object {
+  CUevent handle = nullptr;
+  std::string name{};
+  bool timed = true, live = true;
+  bool held = false;  // recorded behind the gate that is closed
+};
+
+enum class memory { device, pitched, pinned, managed, pooled, page, registered };
+
+struct block {
+  memory kind = memory::device;
+  std::string name{};
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  std::size_t pitch = 0;  // of pitched memory
+  int page = -1;          // of host memory: which
+  int last = settled;     // the stream of the last access, by its number
+  bool live = true;
+};
+
+struct pool_object {
+  CUmemoryPool handle = nullptr;
+  std::string name{};
+  bool live = true;
+};
+
+struct graph_object {
+  CUgraph handle = nullptr;
+  std::string name{};
+  std::vector<std::size_t> touches{};  // numbers of blocks
+  std::vector<CUgraphNode> nodes{};    // in a line, those that were added by hand
+  bool live = true;
+};
+
+struct exec_object {
+  CUgraphExec handle = nullptr;
+  std::string name{};
+  std::vector<std::size_t> touches{};
+  bool live = true;
+};
+
+struct world {
+  world(process& of, draw& choices, std::span<char> text_in) : p{of}, d{choices}, text{text_in} {}
+
+  process& p;
+  draw& d;
+  transcript text;
+  unsigned thread = 0;
+  bool per_thread_form = false;  // which form of the functions the action uses
+
+  std::vector<stream_object> streams;
+  std::vector<event_object> events;
+  std::vector<block> blocks;
+  std::vector<pool_object> pools;
+  std::vector<graph_object> graphs;
+  std::vector<exec_object> execs;
+  host_log host;
+  std::vector<unsigned long long> stream_ids;
+
+  [[nodiscard]] bool wild() const noexcept { return p.allowed == handles::wild; }
+  [[nodiscard]] const driver_table& driver() const noexcept {
+    return per_thread_form ? p.driver.per_thread : p.driver.plain;
+  }
+};
+
+// The numbers of the live ones in a list of objects.
+template <class Object>
+std::vector<std::size_t> live_ones(const std::vector<Object>& objects) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i].live) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+// Names of what the driver answers with.
+[[nodiscard]] std::string name_of(const world& w, CUcontext context);
+[[nodiscard]] std::string name_of(const world& w, CUmemoryPool pool);
+[[nodiscard]] std::string where(const world& w, CUdeviceptr address);
+
+}  // namespace weir::sequences
