@@ -47,6 +47,7 @@ void batch_box_cases() {
     Stream s(NB);
     counted();
     OK(cuMemsetD8(g.dbuf, 0, 4096));
+    OK(cuCtxSynchronize());
     CUDA_MEMCPY3D_BATCH_OP ops[2] = {box(at_pointer(g.dbuf, 32, 8), at_host(g.pin, 16, 4), 8, 2, 2),
                                      box(at_pointer(g.dbuf + 2048), at_host(g.pin), 8, 2, 2)};
     r.k("two", cuMemcpy3DBatchAsync(2, ops, 0, s));
