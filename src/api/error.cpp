@@ -23,6 +23,7 @@ class category final : public std::error_category {
       case errc::closed: return "closed: the object was closed, released or moved from";
       case errc::not_recorded: return "not_recorded: the event was never recorded";
       case errc::timing_disabled: return "timing_disabled: the event was made without timing";
+      case errc::wrong_type: return "wrong_type: a foreign object is not what its protocol says";
       default: break;
     }
     const detail::result_words words = detail::words_of(number);

@@ -47,6 +47,7 @@ std::string to_string(errc code) {
     case static_cast<int>(errc::closed): return "closed";
     case static_cast<int>(errc::not_recorded): return "not_recorded";
     case static_cast<int>(errc::timing_disabled): return "timing_disabled";
+    case static_cast<int>(errc::wrong_type): return "wrong_type";
     default: return fmt::format("errc {}", static_cast<int>(code));
   }
 }

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
+#include <weir/interop/stream_protocols.hpp>
 #include <weir/weir.hpp>
 
 namespace {
@@ -45,6 +47,28 @@ TEST(InteropPage, Ownership) {
   // [/interop-ownership]
   EXPECT_TRUE(s.closed());
   EXPECT_EQ(kept.get(), taken.get());
+}
+
+// What a binding is given by its language.
+struct foreign_object {
+  weir::protocol_stream pair;
+};
+weir::protocol_stream pair_of(const foreign_object& thing) { return thing.pair; }
+
+TEST(InteropPage, Bindings) {
+  const weir::device gpu;
+  const weir::stream s{gpu}, theirs{gpu};
+  const foreign_object thing{weir::stream_to_protocol(theirs)};
+  const std::optional<long long> argument = weir::stream_to_dlpack(theirs);
+  // [interop-bindings]
+  // A stream of Python's, from what its __cuda_stream__() gave:
+  const weir::stream_ref foreign = weir::stream_from_protocol(weir::protocol_answer::pair, pair_of(thing), "Stream");
+
+  // In __dlpack__(stream=argument): s has made the data, and the consumer's stream waits for it.
+  if (const auto consumer = weir::stream_from_dlpack(argument)) consumer->wait(s);
+  // [/interop-bindings]
+  EXPECT_EQ(foreign, theirs);
+  theirs.sync();
 }
 
 }  // namespace
