@@ -11,6 +11,8 @@ install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${WEIR_CMAKE_DIR})
 
 # The drop-in has a folder of its own: in the linker's path it would hide the driver of a GPU.
 install(TARGETS weir_dropin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir)
+# What Python programs on it need beside it, and no other Python program should have.
+install(FILES tools/python/sitecustomize.py DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/python)
 
 if(WEIR_BUILD_TOOLS)
   install(TARGETS weir_tool)
