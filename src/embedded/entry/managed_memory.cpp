@@ -1,19 +1,16 @@
 // entry/managed_memory.cpp - cuMemAllocManaged, and advice about memory that never has to move.
+#include <span>
+
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/managed_range.hpp"
 #include "embedded/model/capture.hpp"
+#include "embedded/model/managed_advice.hpp"
 #include "embedded/model/memory.hpp"
 
 namespace weir::embedded::entry {
 
 namespace {
-
-// Managed memory that holds all of these bytes; null where there is none.
-const model::allocation* find_managed(CUdeviceptr address, std::size_t bytes) {
-  const model::allocation* found = model::address_map::find(address);
-  if (found == nullptr || found->kind != model::memory_kind::managed) return nullptr;
-  return found->holds_range(address, bytes) ? found : nullptr;
-}
 
 // The calls of before CUDA 12.2 name a place by its device's number.
 CUmemLocation location_of(CUdevice device) {
@@ -21,16 +18,13 @@ CUmemLocation location_of(CUdevice device) {
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
-CUresult check_location(const model::process& p, const CUmemLocation& location) {
-  switch (location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE:
-      return p.find_device(location.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return CUDA_SUCCESS;
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
+// Some of this is the size of an attribute, which is a 32-bit word or some of them.
+bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
+  if (attribute < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID) {
+    return false;
   }
-  return CUDA_ERROR_INVALID_VALUE;
+  const bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+  return is_list ? bytes != 0 && bytes % sizeof(int) == 0 : bytes == sizeof(int);
 }
 
 }  // namespace
@@ -69,8 +63,11 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation 
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
     if (flags != 0 || count == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult status = check_location(p, location); status != CUDA_SUCCESS) return status;
-    return find_managed(address, count) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
+    const model::allocation* memory = find_managed(address, count);
+    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::managed_advice::prefetched(*memory, address, count, location);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -83,13 +80,41 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY || count == 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (const CUresult status = check_location(p, location); status != CUDA_SUCCESS) return status;
-    return find_managed(address, count) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
+    const model::allocation* memory = find_managed(address, count);
+    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::managed_advice::advise(*memory, address, count, advice, location);
+    return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
   return cuMemAdvise_v2(address, count, advice, location_of(device));
+}
+
+CUresult cuMemRangeGetAttribute(void* data, size_t data_size, CUmem_range_attribute attribute, CUdeviceptr address,
+                                size_t count) {
+  return cuMemRangeGetAttributes(&data, &data_size, &attribute, 1, address, count);
+}
+
+// Nothing is told unless all can be.
+CUresult cuMemRangeGetAttributes(void** data, size_t* data_sizes, CUmem_range_attribute* attributes,
+                                 size_t attribute_count, CUdeviceptr address, size_t count) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (data == nullptr || data_sizes == nullptr || attributes == nullptr || attribute_count == 0 || count == 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (std::size_t i = 0; i < attribute_count; ++i) {
+      if (data[i] == nullptr || !is_size_of(attributes[i], data_sizes[i])) return CUDA_ERROR_INVALID_VALUE;
+    }
+    const model::allocation* memory = find_managed(address, count);
+    if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    for (std::size_t i = 0; i < attribute_count; ++i) {
+      const std::span out{static_cast<int*>(data[i]), data_sizes[i] / sizeof(int)};
+      model::managed_advice::tell(*memory, address, count, attributes[i], out);
+    }
+    return CUDA_SUCCESS;
+  });
 }
 
 }  // namespace weir::embedded::entry

@@ -40,7 +40,7 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(to, of.bytes.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_MAPPED: return write(to, true);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, CU_MEM_HANDLE_TYPE_NONE);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, of.handle_types);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, false);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);

@@ -70,15 +70,28 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.sync_memops.store(false, std::memory_order_relaxed);
   record.flags = 0;
   record.on_host = false;
+  record.handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
   record.owner = nullptr;
   record.on = nullptr;
   record.pool = nullptr;
+  record.elements = nullptr;
   return record;
 }
 
 void address_map::erase(allocation& record) noexcept {
   by_base_.erase(record.start());
   free_.push_back(&record);  // capacity was reserved when the record was made
+}
+
+bool address_map::is_mapped_throughout(std::uintptr_t address, std::size_t bytes) noexcept {
+  for (;;) {
+    const allocation* in = find(address);
+    if (in == nullptr || in->kind != memory_kind::mapped) return false;
+    const std::size_t rest = in->start() + in->extent - address;
+    if (bytes <= rest) return true;
+    address += rest;
+    bytes -= rest;
+  }
 }
 
 unsigned long long address_map::next_id() noexcept {

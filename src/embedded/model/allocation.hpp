@@ -10,6 +10,7 @@
 
 namespace weir::embedded::model {
 
+struct array;
 class context;
 class device;
 class memory_pool;
@@ -21,6 +22,9 @@ enum class memory_kind : std::uint8_t {
   pinned,      // cuMemHostAlloc
   registered,  // the program's own, cuMemHostRegister
   managed,     // cuMemAllocManaged
+  array,       // cuArrayCreate: its address is nobody's business
+  mapped,      // cuMemMap: in a range that the program reserved (address_space.hpp)
+  imported,    // cuExternalMemoryGetMappedBuffer
 };
 
 // A record of the address map (address_map.hpp). Records are reused but their memory is never given back, so that a
@@ -36,10 +40,12 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   bool on_host = false;  // pinned, registered, or of a host pool: host memory to copies and attributes
   std::atomic<bool> sync_memops{false};
-  unsigned flags = 0;        // as cuMemHostGetFlags tells them
-  context* owner = nullptr;  // null for pooled memory, which belongs to its pool
+  unsigned flags = 0;                                                          // as cuMemHostGetFlags tells them
+  abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;  // how it may be handed on
+  context* owner = nullptr;  // null for pooled memory, which belongs to its pool, and for mapped memory
   device* on = nullptr;
   memory_pool* pool = nullptr;  // of pooled memory only
+  array* elements = nullptr;    // of an array's memory only
 
   // While it is a free block of its pool; guarded by the pool's lock.
   engine::point free_at;

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "embedded/model/array.hpp"
+
 namespace weir::embedded::model {
 
 using namespace abi;
@@ -22,7 +24,27 @@ struct layout {
   std::size_t pitch = 0, slice = 0;
 };
 
+// Does [from, from + count) lie in [0, end)?
+bool lies_in(std::size_t from, std::size_t count, std::size_t end) { return count <= end && from <= end - count; }
+
+// The same box in an array: whole elements within it.
+CUresult lay_out_in_array(const box_side& of, const box_extent& size, layout& out) {
+  const array* const in = arrays::find(of.array);
+  if (in == nullptr || of.level != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (of.x % in->element != 0 || size.width % in->element != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (!lies_in(of.x, size.width, in->row) || !lies_in(of.y, size.height, in->rows) ||
+      !lies_in(of.z, size.depth, in->slices)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  out.pitch = in->row;
+  out.slice = in->slice();
+  const std::uintptr_t offset = of.z * out.slice + of.y * out.pitch + of.x;
+  out.at = {reinterpret_cast<std::byte*>(in->memory->start() + offset), in->memory};
+  return CUDA_SUCCESS;
+}
+
 CUresult lay_out(const box_side& of, const box_extent& size, layout& out) {
+  if (of.type == CU_MEMORYTYPE_ARRAY) return lay_out_in_array(of, size, out);
   constexpr std::size_t most_pitch = 0x7fff'ffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
   const bool on_host = of.type == CU_MEMORYTYPE_HOST;
   if (!on_host && of.type != CU_MEMORYTYPE_DEVICE && of.type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;

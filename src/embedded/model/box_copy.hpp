@@ -14,14 +14,16 @@ struct box_extent {
   [[nodiscard]] bool empty() const { return width == 0 || height == 0 || depth == 0; }
 };
 
-// One side of a copy: a box in rows of `pitch` bytes and slices of `rows` rows. No pitch and no rows mean that
-// there is nothing beside the box.
+// One side of a copy: a box in rows of `pitch` bytes and slices of `rows` rows, or in an array, whose rows and slices are
+// its own. No pitch and no rows mean that there is nothing beside the box.
 struct box_side {
-  abi::CUmemorytype type;
-  const void* host;
-  abi::CUdeviceptr device;
-  std::size_t x, y, z;
-  std::size_t pitch, rows;
+  abi::CUmemorytype type{};
+  const void* host = nullptr;
+  abi::CUdeviceptr device = 0;
+  abi::CUarray array = nullptr;
+  std::size_t x = 0, y = 0, z = 0;
+  std::size_t level = 0;  // of detail; an array has one
+  std::size_t pitch = 0, rows = 0;
 };
 
 // A copy as all the calls describe it.
@@ -31,16 +33,18 @@ struct box_copy {
 };
 
 inline box_copy describe(const abi::CUDA_MEMCPY2D& c) {
-  return {{c.dstMemoryType, c.dstHost, c.dstDevice, c.dstXInBytes, c.dstY, 0, c.dstPitch, 0},
-          {c.srcMemoryType, c.srcHost, c.srcDevice, c.srcXInBytes, c.srcY, 0, c.srcPitch, 0},
+  return {{c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstXInBytes, c.dstY, 0, 0, c.dstPitch, 0},
+          {c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray, c.srcXInBytes, c.srcY, 0, 0, c.srcPitch, 0},
           {c.WidthInBytes, c.Height, 1}};
 }
 
 // CUDA_MEMCPY3D, or the same with contexts.
 template <class Copy3D>
 box_copy describe(const Copy3D& c) {
-  return {{c.dstMemoryType, c.dstHost, c.dstDevice, c.dstXInBytes, c.dstY, c.dstZ, c.dstPitch, c.dstHeight},
-          {c.srcMemoryType, c.srcHost, c.srcDevice, c.srcXInBytes, c.srcY, c.srcZ, c.srcPitch, c.srcHeight},
+  return {{c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray, c.dstXInBytes, c.dstY, c.dstZ, c.dstLOD, c.dstPitch,
+           c.dstHeight},
+          {c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray, c.srcXInBytes, c.srcY, c.srcZ, c.srcLOD, c.srcPitch,
+           c.srcHeight},
           {c.WidthInBytes, c.Height, c.Depth}};
 }
 

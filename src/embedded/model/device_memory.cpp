@@ -1,7 +1,10 @@
 // model/device_memory.cpp - device and managed memory, and the end of every kind that a device can reach.
+#include "embedded/model/array.hpp"
 #include "embedded/model/backing.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
+#include "embedded/model/external_memory.hpp"
+#include "embedded/model/managed_advice.hpp"
 #include "embedded/model/memory.hpp"
 #include "embedded/model/memory_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
@@ -21,6 +24,9 @@ device* accounted_to(const allocation& record) noexcept {
 // Takes a closed record out of the map, then gives its memory back: in this order, because the next owner of the
 // memory may be faster.
 void give_back(allocation& record) noexcept {
+  if (record.kind == memory_kind::array) return arrays::release(record);
+  if (record.kind == memory_kind::imported) return external::unmap(record);
+  if (record.kind == memory_kind::managed) managed_advice::forget(record);
   auto* at = reinterpret_cast<void*>(record.start());
   const std::size_t extent = record.extent;
   device* from = accounted_to(record);
@@ -36,9 +42,12 @@ allocation* find_device_memory(std::uintptr_t address) noexcept {
   switch (found->kind) {
     case memory_kind::device:
     case memory_kind::managed:
-    case memory_kind::pooled: return found;
+    case memory_kind::pooled:
+    case memory_kind::imported: return found;
     case memory_kind::pinned:
-    case memory_kind::registered: break;
+    case memory_kind::registered:
+    case memory_kind::array:
+    case memory_kind::mapped: break;
   }
   return nullptr;
 }

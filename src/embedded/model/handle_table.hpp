@@ -11,7 +11,19 @@
 namespace weir::embedded::model {
 
 // Which table a handle belongs to; part of its value, so that an event passed as a stream is found out.
-enum class handle_kind : std::uint8_t { context = 1, stream, event, pool, graph, graph_node, graph_exec, user_object };
+enum class handle_kind : std::uint8_t {
+  context = 1,
+  stream,
+  event,
+  pool,
+  graph,
+  graph_node,
+  graph_exec,
+  user_object,
+  array,
+  physical_memory,
+  external_memory
+};
 
 // Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and an index,
 // so that a stale, foreign or invented one is recognised without touching the memory it might point to.

@@ -1,6 +1,7 @@
 // model/node_work.cpp - parameters checked and turned into work; captured work turned into parameters.
 #include "embedded/model/node_work.hpp"
 
+#include "embedded/model/array.hpp"
 #include "embedded/model/box_copy.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/value_work.hpp"
@@ -14,16 +15,34 @@ namespace {
 // One side of a copy as a node's parameters tell it.
 struct side_of_node {
   CUmemorytype type;
-  void* host;
-  CUdeviceptr device;
+  void* host = nullptr;
+  CUdeviceptr device = 0;
+  CUarray array = nullptr;
+  std::size_t x = 0, y = 0, z = 0;
+  std::size_t pitch = 0, rows = 0;
 };
 
-side_of_node side_of(const std::byte* at) noexcept {
+// A box in an array, by the address at which it begins.
+side_of_node side_of(const array& in, std::size_t offset) noexcept {
+  return {.type = CU_MEMORYTYPE_ARRAY,
+          .array = in.handle(),
+          .x = offset % in.row,
+          .y = offset / in.row % in.rows,
+          .z = offset / in.slice()};
+}
+
+side_of_node side_of(const std::byte* at, std::size_t pitch, std::size_t slice) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   const allocation* in = address_map::find(address);
-  const bool on_host = in == nullptr || in->on_host;
-  return {on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, on_host ? const_cast<std::byte*>(at) : nullptr,
-          on_host ? 0 : address};
+  if (in != nullptr && in->kind == memory_kind::array) return side_of(*in->elements, address - in->start());
+  side_of_node side{.type = CU_MEMORYTYPE_DEVICE, .pitch = pitch, .rows = pitch == 0 ? 0 : slice / pitch};
+  if (in != nullptr && !in->on_host) {
+    side.device = address;
+  } else {
+    side.type = CU_MEMORYTYPE_HOST;
+    side.host = const_cast<std::byte*>(at);
+  }
+  return side;
 }
 
 }  // namespace
@@ -77,19 +96,27 @@ copy_params params_of(const copy_work& work, const context& in) noexcept {
 }
 
 copy_params params_of(const pitched_copy_work& work, const context& in) noexcept {
-  const side_of_node to = side_of(work.to);
-  const side_of_node from = side_of(work.from);
+  const side_of_node to = side_of(work.to, work.to_pitch, work.to_slice);
+  const side_of_node from = side_of(work.from, work.from_pitch, work.from_slice);
   CUDA_MEMCPY3D what{};
+  what.srcXInBytes = from.x;
+  what.srcY = from.y;
+  what.srcZ = from.z;
   what.srcMemoryType = from.type;
   what.srcHost = from.host;
   what.srcDevice = from.device;
-  what.srcPitch = work.from_pitch;
-  what.srcHeight = work.from_pitch == 0 ? 0 : work.from_slice / work.from_pitch;
+  what.srcArray = from.array;
+  what.srcPitch = from.pitch;
+  what.srcHeight = from.rows;
+  what.dstXInBytes = to.x;
+  what.dstY = to.y;
+  what.dstZ = to.z;
   what.dstMemoryType = to.type;
   what.dstHost = to.host;
   what.dstDevice = to.device;
-  what.dstPitch = work.to_pitch;
-  what.dstHeight = work.to_pitch == 0 ? 0 : work.to_slice / work.to_pitch;
+  what.dstArray = to.array;
+  what.dstPitch = to.pitch;
+  what.dstHeight = to.rows;
   what.WidthInBytes = work.width;
   what.Height = work.height;
   what.Depth = work.depth;
@@ -122,7 +149,7 @@ copy_sides sides_of(const node_params& params) noexcept {
   const auto* const copy = std::get_if<copy_params>(&params);
   pitched_copy_work work;
   if (copy == nullptr || to_work(copy->what, work) != CUDA_SUCCESS) return {};
-  return {side_of(work.from).type == CU_MEMORYTYPE_HOST, side_of(work.to).type == CU_MEMORYTYPE_HOST};
+  return {side_of(work.from, 0, 0).type == CU_MEMORYTYPE_HOST, side_of(work.to, 0, 0).type == CU_MEMORYTYPE_HOST};
 }
 
 }  // namespace weir::embedded::model

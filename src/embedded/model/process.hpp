@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "driver/abi.hpp"
+#include "embedded/model/array.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
 #include "embedded/model/event.hpp"
+#include "embedded/model/external_memory.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
 #include "embedded/model/handle_table.hpp"
+#include "embedded/model/physical_memory.hpp"
 #include "embedded/model/stream.hpp"
 #include "embedded/model/user_object.hpp"
 
@@ -43,6 +46,9 @@ class process {
   handle_table<graph_node, handle_kind::graph_node> graph_nodes;
   handle_table<graph_exec, handle_kind::graph_exec> graph_execs;
   handle_table<user_object, handle_kind::user_object> user_objects;
+  handle_table<array, handle_kind::array> arrays;
+  handle_table<physical_memory, handle_kind::physical_memory> physical_memories;
+  handle_table<external_memory, handle_kind::external_memory> external_memories;
 
   // Guards all graphs and captures. Building a graph is a matter of one thread at a time anyhow, and a capture ties many
   // streams together. Never held while work is submitted.

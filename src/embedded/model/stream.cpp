@@ -139,7 +139,7 @@ CUresult stream::submit(const copy_work& work) {
 CUresult stream::submit(const pitched_copy_work& work) {
   if (class capture* c = capture()) return c->add(*this, work);
   auto box = std::make_unique<pitched_copy_work>(work);
-  submit(make_operation(boxed_copy{box.get()}, kind_of(work.width * work.height * work.depth), true));
+  submit(make_operation(boxed_copy{box.get()}, kind_of(work.bytes()), true));
   box.release();
   return CUDA_SUCCESS;
 }

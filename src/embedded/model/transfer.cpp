@@ -42,31 +42,64 @@ bool waits(const place& to, const place& from) noexcept {
   return to.on_host() || from.on_host() || to.sync_memops() || from.sync_memops();
 }
 
-CUresult copy_staged(stream& in, const copy_work& work) {
-  std::unique_ptr<void, free_deleter> staging{std::malloc(work.bytes)};
-  if (staging == nullptr) throw std::bad_alloc{};
-  std::memcpy(staging.get(), work.from, work.bytes);
+using staging_memory = std::unique_ptr<void, free_deleter>;
+
+staging_memory staging_of(std::size_t bytes) {
+  staging_memory made{std::malloc(bytes)};
+  if (made == nullptr) throw std::bad_alloc{};
+  return made;
+}
+
+copy_work read_now(const copy_work& work, void* staging) {
+  std::memcpy(staging, work.from, work.bytes);
   copy_work staged = work;
-  staged.from = static_cast<const std::byte*>(staging.get());
-  staged.staging = staging.get();
-  const CUresult status = in.submit(staged);
+  staged.from = static_cast<const std::byte*>(staging);
+  staged.staging = staging;
+  return staged;
+}
+
+// Boxes are packed on the way.
+pitched_copy_work read_now(const pitched_copy_work& work, void* staging) {
+  pitched_copy_work reading = work;
+  reading.to = static_cast<std::byte*>(staging);
+  reading.to_pitch = work.width;
+  reading.to_slice = work.width * work.height;
+  reading.run();
+  pitched_copy_work staged = work;
+  staged.from = reading.to;
+  staged.from_pitch = reading.to_pitch;
+  staged.from_slice = reading.to_slice;
+  staged.staging = staging;
+  return staged;
+}
+
+template <class Work>
+CUresult copy_staged(stream& in, const Work& work, std::size_t bytes) {
+  staging_memory staging = staging_of(bytes);
+  const CUresult status = in.submit(read_now(work, staging.get()));
   if (status == CUDA_SUCCESS) staging.release();
   return status;
+}
+
+template <class Work>
+CUresult copy_in_order(stream& in, const place& to, const place& from, const Work& work, std::size_t bytes,
+                       source_reading reading) {
+  const bool reads_now = reading == source_reading::during_call;
+  const bool device_only = !from.pageable() && !to.pageable() && !reads_now;
+  if (device_only || in.capture() != nullptr) return in.submit(work);
+  if (to.pageable() || bytes > most_staged_bytes) return submit_and_wait(in, work);
+  return copy_staged(in, work, bytes);
 }
 
 }  // namespace
 
 CUresult copy_in_order(stream& in, const place& to, const place& from, std::size_t bytes, source_reading reading) {
-  const copy_work work{to.at, from.at, bytes};
-  const bool reads_now = reading == source_reading::during_call;
-  const bool device_only = !from.pageable() && !to.pageable() && !reads_now;
-  if (device_only || in.capture() != nullptr) return in.submit(work);
-  if (to.pageable() || bytes > most_staged_bytes) return submit_and_wait(in, work);
-  return copy_staged(in, work);
+  return copy_in_order(in, to, from, copy_work{to.at, from.at, bytes}, bytes, reading);
 }
 
-CUresult copy_in_order(stream& in, const place& to, const place& from, const pitched_copy_work& work) {
-  return from.pageable() || to.pageable() ? submit_and_wait(in, work) : in.submit(work);
+CUresult copy_in_order(stream& in, const place& to, const place& from, const pitched_copy_work& work,
+                       source_reading reading) {
+  return copy_in_order(in, to, from, work, work.bytes(), reading);
 }
 
 CUresult copy_now(stream& in, const place& to, const place& from, std::size_t bytes) {

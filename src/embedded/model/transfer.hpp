@@ -34,7 +34,8 @@ inline abi::CUresult locate(std::uintptr_t address, std::size_t bytes, place_kin
   if (in == nullptr) {
     constexpr std::uintptr_t lowest_mapping = 65536;  // below it no program has memory
     if (kind == place_kind::known || address < lowest_mapping) return abi::CUDA_ERROR_INVALID_VALUE;
-  } else if (!in->holds_range(address, bytes)) {
+  } else if (!in->holds_range(address, bytes) &&
+             (in->kind != memory_kind::mapped || !address_map::is_mapped_throughout(address, bytes))) {
     return abi::CUDA_ERROR_INVALID_VALUE;
   }
   out = {reinterpret_cast<std::byte*>(address), in};
@@ -53,7 +54,8 @@ enum class source_reading : std::uint8_t {
 // In a capture nothing is staged and nothing waited for: what is captured reads its source when it runs.
 abi::CUresult copy_in_order(stream& in, const place& to, const place& from, std::size_t bytes,
                             source_reading reading = source_reading::as_fits);
-abi::CUresult copy_in_order(stream& in, const place& to, const place& from, const pitched_copy_work& work);
+abi::CUresult copy_in_order(stream& in, const place& to, const place& from, const pitched_copy_work& work,
+                            source_reading reading = source_reading::as_fits);
 
 // Copies for a call that is synchronous: returns when the copy is done if host memory takes part, or memory whose
 // operations are to be waited for; copies between device memory only are ordered in the stream.

@@ -41,7 +41,9 @@ struct pitched_copy_work {
   std::size_t from_pitch = 0;
   std::size_t to_slice = 0;  // bytes from one slice to the next
   std::size_t from_slice = 0;
+  void* staging = nullptr;  // as copy_work's
 
+  [[nodiscard]] std::size_t bytes() const noexcept { return width * height * depth; }
   void run() const noexcept;
 };
 

@@ -69,6 +69,7 @@ void pitched_copy_work::run() const noexcept {
     }
   }
   engine::written(to, (depth - 1) * to_slice + (height - 1) * to_pitch + width);
+  std::free(staging);
 }
 
 }  // namespace weir::embedded::model

@@ -1,0 +1,151 @@
+// model/managed_advice.cpp - what was said of pages, as intervals of pages of which the same was said.
+#include "embedded/model/managed_advice.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace weir::embedded::model::managed_advice {
+
+using namespace abi;
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+// What was said of a page.
+struct facts {
+  bool read_mostly = false;
+  CUmemLocation preferred = nowhere;
+  CUmemLocation prefetched_to = nowhere;
+  std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
+};
+
+// By the number of the first page; each holds up to the next one.
+using intervals = std::map<std::size_t, facts>;
+
+// By the id of the allocation; what nothing was said of is not there. Never destroyed: memory may be freed very late.
+struct everything {
+  std::mutex mutex;
+  std::unordered_map<unsigned long long, intervals> said;
+};
+
+everything& all() {
+  static everything& made = *new everything;
+  return made;
+}
+
+struct pages {
+  std::size_t first, last;  // one behind
+};
+
+pages pages_of(const allocation& memory, std::uintptr_t address, std::size_t bytes) {
+  const std::size_t offset = address - memory.start();
+  return {offset / page, (offset + bytes + page - 1) / page};
+}
+
+// Makes an interval begin at a page.
+intervals::iterator split(intervals& in, std::size_t at) {
+  if (in.empty()) in.emplace(0, facts{});
+  const auto next = in.upper_bound(at);
+  const auto holder = std::prev(next);
+  return holder->first == at ? holder : in.emplace_hint(next, at, holder->second);
+}
+
+template <class Change>
+void change(const allocation& memory, std::uintptr_t address, std::size_t bytes, Change&& change_one) {
+  const pages touched = pages_of(memory, address, bytes);
+  everything& known = all();
+  const std::lock_guard lock{known.mutex};
+  intervals& in = known.said[memory.id];
+  split(in, touched.first);
+  const auto end = split(in, touched.last);
+  for (auto each = in.find(touched.first); each != end; ++each) change_one(each->second);
+}
+
+CUdevice number_of(const CUmemLocation& where) {
+  return where.type == CU_MEM_LOCATION_TYPE_DEVICE ? where.id : CU_DEVICE_CPU;
+}
+
+bool same(const CUmemLocation& one, const CUmemLocation& other) { return one.type == other.type && one.id == other.id; }
+
+void merge(facts& common, const facts& other) {
+  common.read_mostly = common.read_mostly && other.read_mostly;
+  if (!same(common.preferred, other.preferred)) common.preferred = nowhere;
+  if (!same(common.prefetched_to, other.prefetched_to)) common.prefetched_to = nowhere;
+  std::erase_if(common.accessed_by,
+                [&](CUdevice one) { return std::ranges::find(other.accessed_by, one) == other.accessed_by.end(); });
+}
+
+facts common_facts(const allocation& memory, const pages& asked) {
+  everything& known = all();
+  const std::lock_guard lock{known.mutex};
+  const auto found = known.said.find(memory.id);
+  if (found == known.said.end()) return {};
+  const intervals& in = found->second;
+  auto each = std::prev(in.upper_bound(asked.first));
+  facts common = each->second;
+  while (++each != in.end() && each->first < asked.last) merge(common, each->second);
+  return common;
+}
+
+// A place as one number: a device, the host, or nothing.
+int as_device(const CUmemLocation& where) {
+  return where.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : number_of(where);
+}
+
+}  // namespace
+
+void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes, CUmem_advise advice,
+            const CUmemLocation& where) {
+  change(memory, address, bytes, [&](facts& of) {
+    switch (advice) {
+      case CU_MEM_ADVISE_SET_READ_MOSTLY: of.read_mostly = true; break;
+      case CU_MEM_ADVISE_UNSET_READ_MOSTLY: of.read_mostly = false; break;
+      case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: of.preferred = where; break;
+      case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: of.preferred = nowhere; break;
+      case CU_MEM_ADVISE_SET_ACCESSED_BY:
+        std::erase(of.accessed_by, number_of(where));
+        of.accessed_by.push_back(number_of(where));
+        break;
+      case CU_MEM_ADVISE_UNSET_ACCESSED_BY: std::erase(of.accessed_by, number_of(where)); break;
+    }
+  });
+}
+
+void prefetched(const allocation& memory, std::uintptr_t address, std::size_t bytes, const CUmemLocation& where) {
+  change(memory, address, bytes, [&](facts& of) { of.prefetched_to = where; });
+}
+
+void tell(const allocation& memory, std::uintptr_t address, std::size_t bytes, CUmem_range_attribute attribute,
+          std::span<int> out) {
+  const facts common = common_facts(memory, pages_of(memory, address, bytes));
+  switch (attribute) {
+    case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: out[0] = common.read_mostly ? 1 : 0; break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: out[0] = as_device(common.preferred); break;
+    case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY: {
+      std::ranges::fill(out, CU_DEVICE_INVALID);
+      const std::size_t count = std::min(out.size(), common.accessed_by.size());
+      std::copy_n(common.accessed_by.begin(), count, out.begin());
+      break;
+    }
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: out[0] = as_device(common.prefetched_to); break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: out[0] = static_cast<int>(common.preferred.type); break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: out[0] = common.preferred.id; break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE:
+      out[0] = static_cast<int>(common.prefetched_to.type);
+      break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: out[0] = common.prefetched_to.id; break;
+  }
+}
+
+void forget(const allocation& memory) noexcept {
+  everything& known = all();
+  const std::lock_guard lock{known.mutex};
+  known.said.erase(memory.id);
+}
+
+}  // namespace weir::embedded::model::managed_advice

@@ -1,0 +1,176 @@
+// model/physical_memory.cpp - the life of allocations without addresses, here and in other processes.
+#include "embedded/model/physical_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+#include "embedded/model/pool_registry.hpp"
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model::physical {
+
+using namespace abi;
+
+namespace {
+
+std::mutex counts_mutex;
+
+// Behind the memory itself each segment says what it is, for whoever imports its descriptor.
+struct label {
+  char magic[16];
+  std::uint64_t bytes;
+  CUmemAllocationProp properties;
+};
+constexpr char magic[16] = "weir allocation";
+constexpr std::size_t label_page = 4096;
+static_assert(sizeof(label) <= label_page);
+
+physical_memory* find(CUmemGenericAllocationHandle handle) noexcept {
+  return this_process().physical_memories.find(reinterpret_cast<const void*>(handle));
+}
+
+CUmemGenericAllocationHandle publish(physical_memory& made) noexcept {
+  return reinterpret_cast<CUmemGenericAllocationHandle>(this_process().physical_memories.publish(&made));
+}
+
+bool write_label(const shared_memory& segment, std::size_t bytes, const CUmemAllocationProp& properties) noexcept {
+  void* const page = segment.map(bytes, label_page);
+  if (page == nullptr) return false;
+  label written{.magic = {}, .bytes = bytes, .properties = properties};
+  std::memcpy(written.magic, magic, sizeof magic);
+  std::memcpy(page, &written, sizeof written);
+  munmap(page, label_page);
+  return true;
+}
+
+// False for a segment that is no allocation's.
+bool read_label(const shared_memory& segment, label& out) noexcept {
+  const std::size_t whole = segment.bytes();
+  if (whole <= label_page || (whole - label_page) % granularity != 0) return false;
+  void* const page = segment.map(whole - label_page, label_page);
+  if (page == nullptr) return false;
+  std::memcpy(&out, page, sizeof out);
+  munmap(page, label_page);
+  return std::memcmp(out.magic, magic, sizeof magic) == 0 && out.bytes == whole - label_page;
+}
+
+// Gives the memory back once nobody has it any more. With the lock held.
+void end_if_unused(physical_memory& memory) noexcept {
+  if (memory.handles != 0 || memory.mappings != 0) return;
+  if (memory.on != nullptr) memory.on->give_back(memory.bytes);
+  memory.segment = {};
+  this_process().physical_memories.recycle(&memory);
+}
+
+bool take(device& from, std::size_t bytes) noexcept {
+  if (from.take(bytes)) return true;
+  pool_registry::give_up_idle(from, nullptr);
+  return from.take(bytes);
+}
+
+// Makes an object of a segment, with one handle.
+CUmemGenericAllocationHandle adopt(shared_memory segment, std::size_t bytes, const CUmemAllocationProp& properties,
+                                   device* on) {
+  physical_memory& made = *this_process().physical_memories.acquire();
+  made.segment = std::move(segment);
+  made.bytes = bytes;
+  made.properties = properties;
+  made.on = on;
+  made.handles = 1;
+  made.mappings = 0;
+  return publish(made);
+}
+
+}  // namespace
+
+CUresult check(const CUmemAllocationProp& wanted) {
+  if (wanted.type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  switch (wanted.location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      return this_process().find_device(wanted.location.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return wanted.location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+    case CU_MEM_LOCATION_TYPE_INVALID: break;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted, CUmemGenericAllocationHandle* out) {
+  if (bytes == 0 || bytes % granularity != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = check(wanted); status != CUDA_SUCCESS) return status;
+  const bool on_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  device* const on = on_device ? this_process().find_device(wanted.location.id) : nullptr;
+  if (on != nullptr && !take(*on, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  shared_memory segment = shared_memory::create(bytes + label_page, "weir-allocation");
+  if (!segment || !write_label(segment, bytes, wanted)) {
+    if (on != nullptr) on->give_back(bytes);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  *out = adopt(std::move(segment), bytes, wanted, on);
+  return CUDA_SUCCESS;
+}
+
+CUresult release(CUmemGenericAllocationHandle handle) {
+  const std::lock_guard lock{counts_mutex};
+  physical_memory* const found = find(handle);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (--found->handles == 0) {
+    this_process().physical_memories.retire(found);
+    end_if_unused(*found);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult tell(CUmemGenericAllocationHandle handle, CUmemAllocationProp& out) {
+  const std::lock_guard lock{counts_mutex};
+  const physical_memory* const found = find(handle);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = found->properties;
+  return CUDA_SUCCESS;
+}
+
+CUresult export_descriptor(CUmemGenericAllocationHandle handle, int* out) {
+  const std::lock_guard lock{counts_mutex};
+  const physical_memory* const found = find(handle);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if ((found->properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  shared_memory given = shared_memory::duplicate_of(found->segment.fd());
+  if (!given) return CUDA_ERROR_OPERATING_SYSTEM;
+  *out = given.release();
+  return CUDA_SUCCESS;
+}
+
+CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
+  shared_memory segment = shared_memory::duplicate_of(descriptor);
+  label said{};
+  if (!segment || !read_label(segment, said)) return CUDA_ERROR_INVALID_VALUE;
+  *out = adopt(std::move(segment), said.bytes, said.properties, nullptr);
+  return CUDA_SUCCESS;
+}
+
+physical_memory* use(CUmemGenericAllocationHandle handle) noexcept {
+  const std::lock_guard lock{counts_mutex};
+  physical_memory* const found = find(handle);
+  if (found != nullptr) ++found->mappings;
+  return found;
+}
+
+void unuse(physical_memory& mapped) noexcept {
+  const std::lock_guard lock{counts_mutex};
+  --mapped.mappings;
+  end_if_unused(mapped);
+}
+
+CUmemGenericAllocationHandle retain(physical_memory& mapped) noexcept {
+  const std::lock_guard lock{counts_mutex};
+  if (mapped.handles++ == 0) return publish(mapped);
+  return reinterpret_cast<CUmemGenericAllocationHandle>(this_process().physical_memories.handle_of(&mapped));
+}
+
+}  // namespace weir::embedded::model::physical
