@@ -78,6 +78,7 @@ void pool_release_cases();
 void pool_layout_cases();
 void pool_misuse_cases();
 void pool_values_cases();
+void pool_places_cases();
 void pool_export_cases();
 void pool_import_cases();
 void memop_cases();
@@ -195,6 +196,7 @@ void make_cases() {
   pool_layout_cases();
   pool_misuse_cases();
   pool_values_cases();
+  pool_places_cases();
   pool_export_cases();
   pool_import_cases();
   memop_cases();
