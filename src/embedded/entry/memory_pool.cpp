@@ -12,7 +12,11 @@ namespace weir::embedded::entry {
 namespace {
 
 using model::memory_pool;
+using model::pool_place;
 namespace registry = model::pool_registry;
+
+// A pool takes the addresses of its greatest size at once; these are all that a process has.
+constexpr std::size_t addresses = std::size_t{1} << 47;
 
 // Runs a body with the pool behind a handle.
 template <class Body>
@@ -23,47 +27,48 @@ CUresult with_pool(CUmemoryPool handle, Body&& body) {
   });
 }
 
-// Where a pool with these properties would have its memory; null for what there cannot be.
-model::device* place_of(const model::process& p, const CUmemPoolProps& props) {
-  constexpr unsigned known_handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
-  if (props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || (props.handleTypes & ~known_handles) != 0) return nullptr;
-  if (std::any_of(std::begin(props.reserved), std::end(props.reserved), [](unsigned char c) { return c != 0; })) {
-    return nullptr;
-  }
-  switch (props.location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return p.find_device(props.location.id);
+// A place as a program names it. The device that a pool there belongs to; null where there can be none.
+model::device* find_place(const model::process& p, const CUmemLocation& at, CUmemAllocationType type,
+                          pool_place& place) {
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) return nullptr;
+  place = {type, {at.type, 0}};
+  switch (at.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: place.at.id = at.id; return p.find_device(at.id);
     case CU_MEM_LOCATION_TYPE_HOST: return p.find_device(0);
-    default: return nullptr;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return at.id == 0 ? p.find_device(0) : nullptr;  // the host counts as one node
+    case CU_MEM_LOCATION_TYPE_INVALID: return place.is_managed() ? p.find_device(0) : nullptr;  // at none for good
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: break;
   }
+  return nullptr;
 }
 
-// The device of a place that allocations by cuMemAllocAsync can come from.
-CUresult find_device(const model::process& p, const CUmemLocation* location, CUmemAllocationType type,
-                     model::device*& out) {
-  const bool usual = location != nullptr && location->type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (!usual || type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  out = p.find_device(location->id);
-  return out == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+// Could there be a pool with these properties, but for its place?
+bool are_possible(const CUmemPoolProps& props) {
+  constexpr unsigned known_handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+  return (props.handleTypes & ~known_handles) == 0 &&
+         std::all_of(std::begin(props.reserved), std::end(props.reserved), [](unsigned char c) { return c == 0; });
 }
 
-// Answers with a pool of a device.
-CUresult tell(CUmemoryPool* to, CUdevice ordinal, memory_pool& (*of)(model::device&)) {
+// Answers with a pool of a device; with `bad_device` where there is no such device.
+CUresult tell(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device, memory_pool& (*of)(model::device&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::device* device = p.find_device(ordinal);
-    if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    if (device == nullptr) return bad_device;
     *to = registry::handle_of(of(*device));
     return CUDA_SUCCESS;
   });
 }
 
+// Answers with a pool of a place.
 CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type,
-              memory_pool& (*of)(model::device&)) {
+              memory_pool& (*of)(model::device&, const pool_place&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::device* device = nullptr;
-    if (const CUresult status = find_device(p, location, type, device); status != CUDA_SUCCESS) return status;
-    *to = registry::handle_of(of(*device));
+    if (to == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    pool_place place;
+    model::device* on = find_place(p, *location, type, place);
+    if (on == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *to = registry::handle_of(of(*on, place));
     return CUDA_SUCCESS;
   });
 }
@@ -73,9 +78,11 @@ CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationTy
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::device* device = place_of(p, *props);
-    if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *pool = registry::create(*device, props->location.type == CU_MEM_LOCATION_TYPE_HOST, props->maxSize);
+    pool_place place;
+    model::device* on = find_place(p, props->location, props->allocType, place);
+    if (on == nullptr || !are_possible(*props)) return CUDA_ERROR_INVALID_VALUE;
+    if (props->maxSize > addresses) return CUDA_ERROR_OUT_OF_MEMORY;
+    *pool = registry::create(*on, place, props->maxSize);
     return CUDA_SUCCESS;
   });
 }
@@ -123,7 +130,7 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
       if (wanted->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
       if (p.find_device(wanted->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
       if (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
-      const bool own = wanted->location.id == found.owner().ordinal() && !found.on_host();
+      const bool own = found.place().is_device() && wanted->location.id == found.owner().ordinal();
       if (own && wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
     }
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
@@ -139,19 +146,21 @@ CUresult cuMemPoolExportToShareableHandle(void*, CUmemoryPool pool, CUmemAllocat
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return tell(pool, device, &registry::default_pool);
+  return tell(pool, device, CUDA_ERROR_INVALID_DEVICE, &registry::default_pool);
 }
 
-CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) { return tell(pool, device, &registry::current_pool); }
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  return tell(pool, device, CUDA_ERROR_INVALID_VALUE, &registry::current_pool);
+}
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     model::device* of = p.find_device(device);
     memory_pool* wanted = registry::find(pool);
-    if (of == nullptr || wanted == nullptr || &wanted->owner() != of || wanted->on_host()) {
+    if (of == nullptr || wanted == nullptr || &wanted->owner() != of || !wanted->place().is_device()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    of->current_pool.store(wanted, std::memory_order_release);
+    registry::make_current(*of, wanted->place(), *wanted);
     return CUDA_SUCCESS;
   });
 }
@@ -165,11 +174,15 @@ CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAlloc
 }
 
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
-  const CUresult status = guarded_outside_host_functions([&](model::process& p) {
-    model::device* of = nullptr;
-    return find_device(p, location, type, of);
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
+    if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    pool_place place;
+    model::device* on = find_place(p, *location, type, place);
+    memory_pool* wanted = registry::find(pool);
+    if (on == nullptr || wanted == nullptr || !(wanted->place() == place)) return CUDA_ERROR_INVALID_VALUE;
+    registry::make_current(*on, place, *wanted);
+    return CUDA_SUCCESS;
   });
-  return status != CUDA_SUCCESS ? status : cuDeviceSetMemPool(location->id, pool);
 }
 
 }  // namespace weir::embedded::entry

@@ -43,11 +43,11 @@ bool fits(const allocation& block, std::size_t extent) noexcept { return !exact_
 
 }  // namespace
 
-void memory_pool::open(device& on, bool host_memory, std::size_t max_bytes) {
+void memory_pool::open(device& on, const pool_place& place, std::size_t max_bytes) {
   const std::lock_guard lock{lock_};
   bins_.assign(bin_count, {});
   device_ = &on;
-  host_memory_ = host_memory;
+  place_ = place;
   max_bytes_ = max_bytes;
   threshold_ = 0;
   reserved_ = reserved_high_ = used_ = used_high_ = idle_ = 0;
@@ -192,7 +192,7 @@ allocation* memory_pool::make_block_of(std::size_t extent, stream& by) {
     throw;
   }
   block->kind = memory_kind::pooled;
-  block->on_host = host_memory_;
+  block->on_host = place_.is_host();
   block->on = device_;
   block->pool = this;
   memory.release();

@@ -11,13 +11,14 @@
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/spin_lock.hpp"
 #include "embedded/model/allocation.hpp"
+#include "embedded/model/pool_place.hpp"
 
 namespace weir::embedded::model {
 
 class device;
 class stream;
 
-// A pool of blocks of device memory (or of host memory, where it was made so).
+// A pool of blocks of device memory, or of whatever its place says (pool_place.hpp).
 //
 // A freed block stays, with the point at which its free is complete. It is given out again where nothing can still be
 // using it: in the timeline of its free, whose later work comes after it, or anywhere once the point is reached.
@@ -30,8 +31,8 @@ class stream;
 // Thread safety: all members, from any thread.
 class memory_pool {
  public:
-  // Begins a life. Throws std::bad_alloc.
-  void open(device& on, bool host_memory, std::size_t max_bytes);
+  // Begins a life. The device is that of the place, or the first one. Throws std::bad_alloc.
+  void open(device& on, const pool_place& place, std::size_t max_bytes);
 
   // Ends it for the program: nothing is kept any more. It is finished when its last block is free.
   void end() noexcept;
@@ -57,7 +58,7 @@ class memory_pool {
   void let_access(int ordinal, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
 
   [[nodiscard]] device& owner() const noexcept { return *device_; }
-  [[nodiscard]] bool on_host() const noexcept { return host_memory_; }
+  [[nodiscard]] const pool_place& place() const noexcept { return place_; }
 
   // Gives back what lies idle above the threshold. True if there is more, which is not complete yet.
   bool settle() noexcept;
@@ -89,10 +90,10 @@ class memory_pool {
   bool reserve(std::size_t extent) noexcept;
   void unreserve(std::size_t extent) noexcept;
   void release(allocation* chain, stream* by) noexcept;
-  [[nodiscard]] device* accounted_to() const noexcept { return host_memory_ ? nullptr : device_; }
+  [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? device_ : nullptr; }
 
   device* device_ = nullptr;
-  bool host_memory_ = false;
+  pool_place place_;
   std::size_t max_bytes_ = 0;  // 0: the device's memory is the limit
 
   mutable engine::spin_lock lock_;  // guards what follows

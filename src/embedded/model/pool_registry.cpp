@@ -14,10 +14,18 @@ using namespace abi;
 
 namespace {
 
+// The pools of a place that is no device.
+struct place_pools {
+  pool_place place;
+  memory_pool* own;
+  memory_pool* current;
+};
+
 struct registry {
   handle_table<memory_pool, handle_kind::pool> handles;
   std::mutex mutex;                 // guards the list, and the making of default pools
   std::vector<memory_pool*> pools;  // those that hold memory or may come to: destroyed ones, too, until they are empty
+  std::vector<place_pools> places;  // guarded likewise
 };
 
 registry& the_registry() noexcept {
@@ -27,11 +35,11 @@ registry& the_registry() noexcept {
 }
 
 // With the registry's lock held.
-memory_pool& make(registry& known, device& on, bool host_memory, std::size_t max_bytes) {
+memory_pool& make(registry& known, device& on, const pool_place& place, std::size_t max_bytes) {
   known.pools.reserve(known.pools.size() + 1);
   memory_pool* pool = known.handles.acquire();
   try {
-    pool->open(on, host_memory, max_bytes);
+    pool->open(on, place, max_bytes);
   } catch (...) {
     known.handles.recycle(pool);
     throw;
@@ -41,12 +49,33 @@ memory_pool& make(registry& known, device& on, bool host_memory, std::size_t max
   return *pool;
 }
 
-}  // namespace
+// With the registry's lock held.
+place_pools& pools_of(registry& known, device& on, const pool_place& place) {
+  for (place_pools& pools : known.places) {
+    if (pools.place == place) return pools;
+  }
+  known.places.reserve(known.places.size() + 1);
+  memory_pool& own = make(known, on, place, 0);
+  return known.places.emplace_back(place, &own, &own);
+}
 
-CUmemoryPool create(device& on, bool host_memory, std::size_t max_bytes) {
+// What was the current pool of a place is so no more. False for the place's own, which stays.
+bool leave_places(memory_pool& pool) noexcept {
   registry& known = the_registry();
   const std::lock_guard lock{known.mutex};
-  return handle_of(make(known, on, host_memory, max_bytes));
+  for (place_pools& pools : known.places) {
+    if (pools.own == &pool) return false;
+    if (pools.current == &pool) pools.current = pools.own;
+  }
+  return true;
+}
+
+}  // namespace
+
+CUmemoryPool create(device& on, const pool_place& place, std::size_t max_bytes) {
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  return handle_of(make(known, on, place, max_bytes));
 }
 
 memory_pool* find(CUmemoryPool handle) noexcept { return the_registry().handles.find(handle); }
@@ -58,7 +87,7 @@ CUmemoryPool handle_of(const memory_pool& pool) noexcept {
 bool destroy(memory_pool& pool) noexcept {
   device& on = pool.owner();
   memory_pool* own = on.default_pool.load(std::memory_order_acquire);
-  if (&pool == own) return false;
+  if (&pool == own || !leave_places(pool)) return false;
   if (!the_registry().handles.retire(&pool)) return false;
   memory_pool* expected = &pool;
   on.current_pool.compare_exchange_strong(expected, own, std::memory_order_acq_rel);
@@ -73,7 +102,7 @@ memory_pool& default_pool(device& of) {
   const std::lock_guard lock{known.mutex};
   memory_pool* pool = of.default_pool.load(std::memory_order_acquire);
   if (pool == nullptr) {
-    pool = &make(known, of, false, 0);
+    pool = &make(known, of, {.at = {CU_MEM_LOCATION_TYPE_DEVICE, of.ordinal()}}, 0);
     of.default_pool.store(pool, std::memory_order_release);
   }
   return *pool;
@@ -82,6 +111,27 @@ memory_pool& default_pool(device& of) {
 memory_pool& current_pool(device& of) {
   if (memory_pool* pool = of.current_pool.load(std::memory_order_acquire)) return *pool;
   return default_pool(of);
+}
+
+memory_pool& default_pool(device& on, const pool_place& place) {
+  if (place.is_device()) return default_pool(on);
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  return *pools_of(known, on, place).own;
+}
+
+memory_pool& current_pool(device& on, const pool_place& place) {
+  if (place.is_device()) return current_pool(on);
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  return *pools_of(known, on, place).current;
+}
+
+void make_current(device& on, const pool_place& place, memory_pool& pool) {
+  if (place.is_device()) return on.current_pool.store(&pool, std::memory_order_release);
+  registry& known = the_registry();
+  const std::lock_guard lock{known.mutex};
+  pools_of(known, on, place).current = &pool;
 }
 
 void settle_all() noexcept {

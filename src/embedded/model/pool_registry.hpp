@@ -11,12 +11,13 @@ namespace weir::embedded::model {
 class device;
 class memory_pool;
 class stream;
+struct pool_place;
 
 // Thread safety: all of it, from any thread.
 namespace pool_registry {
 
-// Makes a pool. Throws std::bad_alloc.
-[[nodiscard]] abi::CUmemoryPool create(device& on, bool host_memory, std::size_t max_bytes);
+// Makes a pool; the device is that of the place, or the first one. Throws std::bad_alloc.
+[[nodiscard]] abi::CUmemoryPool create(device& on, const pool_place& place, std::size_t max_bytes);
 
 // The pool behind a handle; null where there is none.
 [[nodiscard]] memory_pool* find(abi::CUmemoryPool handle) noexcept;
@@ -24,13 +25,18 @@ namespace pool_registry {
 // The handle of a pool; null once it is destroyed.
 [[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
 
-// Ends a pool for the program. What was allocated from it lives on; a device whose current pool it was goes back to its
+// Ends a pool for the program. What was allocated from it lives on; a place whose current pool it was goes back to its
 // default pool. False for a default pool, which does not end.
 bool destroy(memory_pool& pool) noexcept;
 
 // A device's own pool, and the one that allocations come from unless they name one. Throw std::bad_alloc.
 [[nodiscard]] memory_pool& default_pool(device& of);
 [[nodiscard]] memory_pool& current_pool(device& of);
+
+// The same of any place; the device as for create(). Throw std::bad_alloc.
+[[nodiscard]] memory_pool& default_pool(device& on, const pool_place& place);
+[[nodiscard]] memory_pool& current_pool(device& on, const pool_place& place);
+void make_current(device& on, const pool_place& place, memory_pool& pool);
 
 // To be called by a thread that has waited for work: what pools hold idle above their thresholds goes back to the
 // devices. One load where there is nothing.

@@ -1,0 +1,82 @@
+// pool_place_test.cpp - pools of the host and of managed memory: what their memory is, and which there are from the start.
+#include "memory_fixture.hpp"
+
+namespace weir::embedded {
+namespace {
+
+constexpr std::size_t bytes = 64 << 10;
+constexpr CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, 0};
+constexpr CUmemLocation node{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
+constexpr CUmemLocation nowhere{CU_MEM_LOCATION_TYPE_INVALID, 0};
+
+CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation at, std::size_t most = 0) {
+  CUmemPoolProps props{};
+  props.allocType = type;
+  props.location = at;
+  props.maxSize = most;
+  CUmemoryPool pool = nullptr;
+  EXPECT_EQ(driver.cuMemPoolCreate(&pool, &props), CUDA_SUCCESS);
+  return pool;
+}
+
+CUmemoryPool current_of(CUmemLocation at, CUmemAllocationType type) {
+  CUmemoryPool pool = nullptr;
+  EXPECT_EQ(driver.cuMemGetMemPool(&pool, &at, type), CUDA_SUCCESS);
+  return pool;
+}
+
+class PoolPlace : public memory_test {};
+
+// None of it counts against the device; all of it is reached by the host, and by the device in stream order.
+TEST_F(PoolPlace, MemoryOffTheDevice) {
+  const test_stream stream;
+  for (const CUmemoryPool pool :
+       {make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host), make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, node),
+        make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, nowhere), make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, host)}) {
+    const std::size_t free_before = free_memory();
+    CUdeviceptr memory = 0;
+    ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, pool, stream), CUDA_SUCCESS);
+    EXPECT_EQ(free_memory(), free_before);
+    EXPECT_EQ(driver.cuMemsetD32Async(memory, 7, bytes / 4, stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_EQ(words_at(memory)[bytes / 4 - 1], 7u);
+
+    void* seen = nullptr;
+    EXPECT_EQ(driver.cuPointerGetAttribute(&seen, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory), CUDA_SUCCESS);
+    EXPECT_EQ(address_of(seen), memory);
+    EXPECT_EQ(driver.cuMemFreeAsync(memory, stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  }
+}
+
+// A place has a pool of its own from the start, which stays; another may take its turn.
+TEST_F(PoolPlace, CurrentPools) {
+  for (const CUmemAllocationType type : {CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_ALLOCATION_TYPE_MANAGED}) {
+    CUmemLocation at = host;
+    CUmemoryPool own = nullptr;
+    ASSERT_EQ(driver.cuMemGetDefaultMemPool(&own, &at, type), CUDA_SUCCESS);
+    EXPECT_EQ(current_of(at, type), own);
+    EXPECT_EQ(driver.cuMemPoolDestroy(own), CUDA_ERROR_INVALID_VALUE);
+
+    const CUmemoryPool mine = make_pool(type, at);
+    EXPECT_EQ(driver.cuMemSetMemPool(&at, type, mine), CUDA_SUCCESS);
+    EXPECT_EQ(current_of(at, type), mine);
+    EXPECT_EQ(driver.cuMemPoolDestroy(mine), CUDA_SUCCESS);
+    EXPECT_EQ(current_of(at, type), own);
+  }
+}
+
+// A device's current pool is one of its own memory.
+TEST_F(PoolPlace, APoolOfAnotherPlaceIsRefused) {
+  CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  for (const CUmemoryPool other :
+       {make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host), make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, here)}) {
+    EXPECT_EQ(driver.cuDeviceSetMemPool(0, other), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemSetMemPool(&here, CU_MEM_ALLOCATION_TYPE_PINNED, other), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemPoolDestroy(other), CUDA_SUCCESS);
+  }
+}
+
+}  // namespace
+}  // namespace weir::embedded
