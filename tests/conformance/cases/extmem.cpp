@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
@@ -98,11 +99,36 @@ void extmem_cases() {
     Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)), plain(memfd_create("plain", MFD_CLOEXEC));
     if (ftruncate(plain.n, static_cast<off_t>(kGrain)) != 0) return;
     rec_import(r, "dev_null", by_fd(null_device.n));
-    r.k("dev_null_kept", null_device.is_open());
     desc = by_fd(plain.n);
     if (r.k("~memfd", cuImportExternalMemory(&memory, &desc)) != CUDA_SUCCESS) return;
     plain.n = -1;
     OK(cuDestroyExternalMemory(memory));
+  });
+  add("extmem.refused_descriptor", [](Rec& r) {
+    struct stat was {};
+    Fd null_device(open("/dev/null", O_RDWR | O_CLOEXEC)), plain(memfd_create("plain", MFD_CLOEXEC));
+    const std::pair<const char*, int> refused[] = {{"dev_null", null_device.n}, {"memfd", plain.n}};
+    for (auto& [name, fd] : refused) {
+      const std::string key = name;
+      CUexternalMemory memory = nullptr;
+      const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(fd);
+      r.k(key + ".open_before", fstat(fd, &was) == 0);
+      if (r.k("~" + key, cuImportExternalMemory(&memory, &desc)) == CUDA_SUCCESS) return;
+      r.k("~" + key + ".open_after", fstat(fd, &was) == 0);
+    }
+  });
+  add("extmem.buffer_beyond_object", [](Rec& r) {
+    Piece own(kGrain, kFd);
+    Fd fd(exported(own));
+    CUexternalMemory memory = nullptr;
+    CUdeviceptr p = 0;
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(fd.n, 4 * kGrain);
+    if (r.k("import", cuImportExternalMemory(&memory, &desc)) != CUDA_SUCCESS) return;
+    fd.n = -1;
+    if (r.k("beyond", map(&p, memory, part(kGrain, kGrain))) == CUDA_SUCCESS) cuMemFree(p);
+    if (r.k("across", map(&p, memory, part(0, 2 * kGrain))) == CUDA_SUCCESS) cuMemFree(p);
+    if (r.k("within", map(&p, memory, part(0, kGrain))) == CUDA_SUCCESS) cuMemFree(p);
+    r.k("destroy", cuDestroyExternalMemory(memory));
   });
   add("extmem.import_sizes", [](Rec& r) {
     Piece own(kGrain, kFd);
@@ -257,8 +283,10 @@ void extmem_cases() {
     CUdeviceptr p = 0;
     const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported(own));
     rec_in_capture(r, "import", [&] { return cuImportExternalMemory(&memory, &desc); });
-    if (!memory) return;
+    if (!memory) OK(cuImportExternalMemory(&memory, &desc));
     rec_in_capture(r, "map", [&] { return map(&p, memory, part(0, kGrain)); });
+    if (!p) OK(map(&p, memory, part(0, kGrain)));
+    rec_in_capture(r, "free", [&] { return cuMemFree(p); });
     rec_in_capture(r, "destroy", [&] { return cuDestroyExternalMemory(memory); });
   });
   add("extmem.no_context", [](Rec& r) {

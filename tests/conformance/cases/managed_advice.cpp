@@ -37,6 +37,38 @@ void managed_advice_cases() {
     r.k("host_id7", cuMemAdvise(m, m.n, preferred, place(CU_MEM_LOCATION_TYPE_HOST, 7)));
     r.k("type9", cuMemAdvise(m, m.n, preferred, place(static_cast<CUmemLocationType>(9))));
   });
+  add("managed.advice_numa_more", [](Rec& r) {
+    Managed m;
+    const CUmemLocation numa = place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0);
+    const CUmemLocation current = place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT);
+    for (unsigned advice = 1; advice <= 6; advice++) {
+      const std::string key = "a" + std::to_string(advice);
+      const auto a = static_cast<CUmem_advise>(advice);
+      r.k(key + ".numa0", cuMemAdvise(m, m.n, a, numa));
+      r.k(key + ".current", cuMemAdvise(m, m.n, a, current));
+    }
+    OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, current));
+    rec_range(r, "current", m, m.n);
+    OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device()));
+    OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, numa));
+    rec_range(r, "device_then_numa0", m, m.n);
+    OK(cuMemAdvise(m, m.n, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, place(CU_MEM_LOCATION_TYPE_HOST, 7)));
+    rec_range(r, "host7", m, m.n);
+  });
+  add("managed.prefetch_numa_more", [](Rec& r) {
+    Managed m;
+    Stream s(NB);
+    OK(cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT), 0, s));
+    OK(cuStreamSynchronize(s));
+    rec_range(r, "current", m, m.n);
+    OK(cuMemPrefetchAsync(m, m.n, place(CU_MEM_LOCATION_TYPE_HOST, 7), 0, s));
+    OK(cuStreamSynchronize(s));
+    rec_range(r, "host7", m, m.n);
+    OK(cuMemPrefetchAsync(m, m.n, device(), 0, s));
+    OK(cuMemPrefetchAsync(m + m.n / 2, m.n / 2, host(), 0, s));
+    OK(cuStreamSynchronize(s));
+    rec_range(r, "halves", m, m.n);
+  });
   add("managed.advice_ranges", [](Rec& r) {
     Managed m;
     constexpr auto mostly = CU_MEM_ADVISE_SET_READ_MOSTLY;

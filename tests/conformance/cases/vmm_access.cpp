@@ -95,6 +95,45 @@ void vmm_access_cases() {
       rec_access(r, "get" + std::to_string(flags), a, here());
     }
   });
+  add("vmm.get_access_host", [](Rec& r) {
+    const CUmemLocation host = place(CU_MEM_LOCATION_TYPE_HOST), other = place(CU_MEM_LOCATION_TYPE_HOST, 5);
+    Range a, b;
+    Piece m;
+    rec_access(r, "reserved", b, host);
+    OK(cuMemMap(a, kGrain, 0, m, 0));
+    rec_access(r, "at_first", a, host);
+    rec_set(r, "set1", a, kGrain, here(), 1);
+    rec_access(r, "after1", a, host);
+    rec_set(r, "set3", a, kGrain, here(), 3);
+    rec_access(r, "after3", a, host);
+    rec_access(r, "id5", a, other);
+    rec_access(r, "numa99", a, place(CU_MEM_LOCATION_TYPE_HOST_NUMA, 99));
+    rec_access(r, "numa_current", a, place(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT));
+    rec_access(r, "type9", a, place(static_cast<CUmemLocationType>(9)));
+    rec_access(r, "device_memory", g.dbuf, host);
+    rec_access(r, "pinned", reinterpret_cast<CUdeviceptr>(g.pin), host);
+  });
+  add("vmm.read_only_writes", ISO, [](Rec& r) {
+    Mapped a;
+    Stream s(NB);
+    Graph graph;
+    CUgraphNode node = nullptr;
+    const CUDA_MEMSET_NODE_PARAMS set = memset_params(a, 1);
+    const CUDA_MEMCPY3D copy = copy_h2d(a, g.pin, 16);
+    put_byte(a, 51);
+    OK(open_access(a, kGrain, CU_MEM_ACCESS_FLAGS_PROT_READ));
+    r.k("memset", cuMemsetD8(a, 1, 16));
+    r.k("memset_async", cuMemsetD8Async(a, 1, 16, s));
+    r.k("htod_async", cuMemcpyHtoDAsync(a, g.pin, 16, s));
+    r.k("dtod", cuMemcpyDtoD(a, g.dbuf, 16));
+    r.k("dtod_from", cuMemcpyDtoD(g.dbuf, a, 16));
+    r.k("unified", cuMemcpy(a, g.dbuf, 16));
+    r.k("box", cuMemcpy3D(&copy));
+    r.k("node_memset", cuGraphAddMemsetNode(&node, graph, nullptr, 0, &set, g.ctx));
+    r.k("node_copy", cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy, g.ctx));
+    r.k("sync", cuCtxSynchronize());
+    r.k("kept", get_byte(a));
+  });
   add("vmm.use_without_access", ISO, [](Rec& r) {
     Range a;
     Piece m;

@@ -148,7 +148,7 @@ void vmm_create_cases() {
     const CUmemGenericAllocationHandle h = m;
     CUmemAllocationProp prop{};
     r.k("once", m.release());
-    r.k("properties", cuMemGetAllocationPropertiesFromHandle(&prop, h));
+    r.k("~properties", cuMemGetAllocationPropertiesFromHandle(&prop, h));
     r.k("twice", cuMemRelease(h));
   });
   add("vmm.release_unknown", ISO, [](Rec& r) { r.k("res", cuMemRelease(0x1234)); });

@@ -23,7 +23,7 @@ void vmm_map_cases() {
   add("vmm.map_beyond_range", [](Rec& r) {
     Range a;
     Piece m(2 * kGrain);
-    r.k("map", cuMemMap(a, 2 * kGrain, 0, m, 0));
+    r.k("~map", cuMemMap(a, 2 * kGrain, 0, m, 0));
     r.k("part", cuMemMap(a, kGrain, 0, m, 0));
   });
   add("vmm.map_parts", [](Rec& r) {
@@ -31,8 +31,8 @@ void vmm_map_cases() {
     Piece m(4 * kGrain);
     r.k("front", cuMemMap(a, 2 * kGrain, 0, m, 0));
     r.k("back", cuMemMap(a + 2 * kGrain, 2 * kGrain, 2 * kGrain, m, 0));
-    r.k("unmap_front", cuMemUnmap(a, 2 * kGrain));
-    r.k("unmap_back", cuMemUnmap(a + 2 * kGrain, 2 * kGrain));
+    r.k("~unmap_front", cuMemUnmap(a, 2 * kGrain));
+    r.k("~unmap_back", cuMemUnmap(a + 2 * kGrain, 2 * kGrain));
   });
   add("vmm.map_null_handle", ISO, [](Rec& r) {
     Range a;
@@ -108,6 +108,29 @@ void vmm_map_cases() {
     r.k("unaligned", cuMemUnmap(a + 4096, kGrain));
     r.k("device_memory", cuMemUnmap(g.dbuf, kGrain));
     r.k("whole", cuMemUnmap(a, 2 * kGrain));
+  });
+  add("vmm.unmap_nothing", [](Rec& r) {
+    Range a(4 * kGrain);
+    r.k("front", cuMemUnmap(a, 2 * kGrain));
+    r.k("middle", cuMemUnmap(a + kGrain, 2 * kGrain));
+    r.k("back", cuMemUnmap(a + 2 * kGrain, 2 * kGrain));
+    r.k("unaligned", cuMemUnmap(a + 4096, kGrain));
+    r.k("odd_size", cuMemUnmap(a, 4096));
+    r.k("whole", cuMemUnmap(a, 4 * kGrain));
+  });
+  add("vmm.unmap_around", [](Rec& r) {
+    Range a(4 * kGrain);
+    Piece m, n;
+    unsigned type = 0;
+    OK(cuMemMap(a + kGrain, kGrain, 0, m, 0));
+    OK(cuMemMap(a + 2 * kGrain, kGrain, 0, n, 0));
+    r.k("from_inside", cuMemUnmap(a + kGrain + 4096, kGrain));
+    r.k("up_to_inside", cuMemUnmap(a, kGrain + 4096));
+    r.k("one_and_before", cuMemUnmap(a, 2 * kGrain));
+    r.k("first_gone", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + kGrain));
+    r.k("second_there", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 2 * kGrain));
+    r.k("one_and_behind", cuMemUnmap(a + 2 * kGrain, 2 * kGrain));
+    r.k("second_gone", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 2 * kGrain));
   });
   add("vmm.unmap_then_use", [](Rec& r) {
     Mapped a;

@@ -116,7 +116,7 @@ void vmm_share_cases() {
   add("vmm.range_handle", [](Rec& r) {
     int can = 0;
     OK(cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, g.dev));
-    r.k("attribute", can);
+    r.k("~attribute", can);
     DevMem d(kGrain);
     Mapped a;
     Fd one, two;
