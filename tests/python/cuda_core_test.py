@@ -159,6 +159,30 @@ class Pools(CudaCore):
         self.assertEqual([peer.device_id for peer in pool.peer_accessible_by], [1])
 
 
+    def test_pools_that_the_host_reads(self):
+        pools = [core.PinnedMemoryResource(), core.PinnedMemoryResource(core.PinnedMemoryResourceOptions(numa_id=0))]
+        for location in ("device", "host", "host_numa"):
+            where = None if location == "host" else 0
+            options = {"preferred_location": where, "preferred_location_type": location}
+            pools.append(core.ManagedMemoryResource(core.ManagedMemoryResourceOptions(**options)))
+        for pool in pools:
+            self.assertTrue(pool.is_host_accessible and pool.is_device_accessible)
+            buffer = pool.allocate(SIZE, stream=self.stream)
+            buffer.fill(6, stream=self.stream)
+            self.stream.sync()
+            self.assertEqual(bytes_of(buffer), b"\6" * SIZE)
+            buffer.close(self.stream)
+
+    def test_mapped_memory(self):
+        options = core.VirtualMemoryResourceOptions(handle_type="posix_fd")
+        memory = core.VirtualMemoryResource(self.device, config=options)
+        buffer = memory.allocate(SIZE)
+        self.assertGreaterEqual(buffer.size, SIZE)
+        buffer.fill(3, stream=self.stream)
+        self.assertEqual(set(self.there_and_back(buffer)), {3})
+        buffer.close()
+
+
 class Graphs(CudaCore):
     def test_a_captured_graph_runs_as_often_as_it_is_launched(self):
         buffer = self.device.allocate(SIZE, stream=self.stream)
