@@ -56,7 +56,8 @@ place_pools& pools_of(registry& known, device& on, const pool_place& place) {
   }
   known.places.reserve(known.places.size() + 1);
   memory_pool& own = make(known, on, place, 0);
-  return known.places.emplace_back(place, &own, &own);
+  known.places.push_back({place, &own, &own});
+  return known.places.back();
 }
 
 // What was the current pool of a place is so no more. False for the place's own, which stays.
