@@ -287,8 +287,9 @@ void settings_cases() {
                                                                      {"host", {CU_MEM_LOCATION_TYPE_HOST, 0}},
                                                                      {"numa", {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}},
                                                                      {"none", {static_cast<CUmemLocationType>(0), 0}}};
-    for (const auto& [name, who] : kWho) {
-      const std::string n = name;
+    for (const auto& named : kWho) {
+      const std::string n = named.first;
+      const CUmemLocation who = named.second;
       const auto get = [&](const std::string& when) {
         CUmemAccess_flags f = CU_MEM_ACCESS_FLAGS_PROT_NONE;
         CUmemLocation at = who;
