@@ -1,5 +1,6 @@
 // cases/pool_places.cpp - pools of managed memory and of the host's: where they can be, which there are already, what
 // their memory is.
+#include "cases/managed_memory.hpp"
 #include "cases/pools.hpp"
 #include "cases/ranges.hpp"
 #include "probe/probe.hpp"
@@ -254,6 +255,33 @@ void block_cases() {
     OK(cuStreamSynchronize(s));
     r.k("seen", *reinterpret_cast<const unsigned char*>(p) == 5);
     cuMemFreeAsync(p, s);
+    cuMemPoolDestroy(q);
+  });
+  add("pool.managed_block_ranges", [](Rec& r) {
+    CUresult res;
+    const CUmemoryPool q = make_at({static_cast<CUmemLocationType>(0), 0}, kManaged, res);
+    r.k("create", res);
+    if (!q) return;
+    Stream s(NB);
+    CUdeviceptr p = 0;
+    OK(cuMemAllocFromPoolAsync(&p, kBytes, q, s));
+    OK(cuStreamSynchronize(s));
+    rec_range(r, "at_first", p, kBytes);
+    r.k("to_device", cuMemPrefetchAsync(p, kBytes, place(CU_MEM_LOCATION_TYPE_DEVICE, 0), 0, s));
+    OK(cuStreamSynchronize(s));
+    rec_range(r, "on_device", p, kBytes);
+    r.k("to_host", cuMemPrefetchAsync(p, kBytes, place(CU_MEM_LOCATION_TYPE_HOST), 0, s));
+    OK(cuStreamSynchronize(s));
+    rec_range(r, "on_host", p, kBytes);
+    for (const auto& [name, advice] :
+         {std::pair<const char*, CUmem_advise>{"read_mostly", CU_MEM_ADVISE_SET_READ_MOSTLY},
+          {"preferred", CU_MEM_ADVISE_SET_PREFERRED_LOCATION},
+          {"accessed_by", CU_MEM_ADVISE_SET_ACCESSED_BY}}) {
+      r.k(name, cuMemAdvise(p, kBytes, advice, place(CU_MEM_LOCATION_TYPE_DEVICE, 0)));
+    }
+    rec_range(r, "advised", p, kBytes);
+    cuMemFreeAsync(p, s);
+    OK(cuStreamSynchronize(s));
     cuMemPoolDestroy(q);
   });
 }
