@@ -133,6 +133,7 @@ enum class errc : int {
   not_recorded = -2,     // an event that was never recorded was asked for its time
   timing_disabled = -3,  // an event made without timing was asked for its time
   wrong_type = -4,       // an object of another language is not what its protocol says
+  exhausted = -5,        // a pool of streams has none left to lend
 };
 
 }  // namespace weir

@@ -17,9 +17,11 @@
 #include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
+#include <weir/stream_pool.hpp>
 #include <weir/sync_scope.hpp>
 #include <weir/to_string.hpp>
 #include <weir/value_batch.hpp>
 #include <weir/value_wait.hpp>
+#include <weir/verify.hpp>
 #include <weir/version.hpp>
 #include <weir/word.hpp>

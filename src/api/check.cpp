@@ -3,6 +3,7 @@
 
 #include "api/advice.hpp"
 #include "api/unraised.hpp"
+#include "driver/verify.hpp"
 
 #include <weir/context.hpp>
 #include <weir/error.hpp>
@@ -19,6 +20,20 @@ namespace {
 template <class Handle>
 Handle* handle_of(const subject& on) noexcept {
   return static_cast<Handle*>(const_cast<void*>(on.handle));
+}
+
+// In verify mode whose failure it is that the call answered with.
+const char* advice_now(errc code, const char* call) noexcept {
+  switch (take_found()) {
+    case found::by_the_call: break;
+    case found::before_it:
+      return "verify mode: this failed before the operation was queued, in work that weir did not queue or in another "
+             "stream";
+    case found::after_it:
+      return "verify mode: the operation was queued and then failed, or it is the first one behind work that was not "
+             "waited for";
+  }
+  return advice_on(code, call);
 }
 
 }  // namespace
@@ -39,7 +54,7 @@ std::string to_text(subject on) {
 }
 
 void fail(errc code, const char* call, subject on, call_site at) {
-  throw error{code, call, to_text(on), advice_on(code, call), at};
+  throw error{code, call, to_text(on), advice_now(code, call), at};
 }
 
 void fail(errc code, const char* call, std::string object, std::string advice, call_site at) {
@@ -51,7 +66,7 @@ void fail_closed(const char* call, subject on, call_site at) { fail(errc::closed
 void report_unraised(errc code, const char* call, subject on) noexcept {
   if (code == errc::deinitialized) return;
   try {
-    throw error{code, call, to_text(on), advice_on(code, call), call_site{}};
+    throw error{code, call, to_text(on), advice_now(code, call), call_site{}};
   } catch (...) {
     raise_to_hook(std::current_exception());
   }

@@ -24,6 +24,7 @@ class category final : public std::error_category {
       case errc::not_recorded: return "not_recorded: the event was never recorded";
       case errc::timing_disabled: return "timing_disabled: the event was made without timing";
       case errc::wrong_type: return "wrong_type: a foreign object is not what its protocol says";
+      case errc::exhausted: return "exhausted: no stream of the pool is left to lend";
       default: break;
     }
     const detail::result_words words = detail::words_of(number);

@@ -7,6 +7,7 @@
 #include "api/never_destroyed.hpp"
 #include "api/reclaimer.hpp"
 #include "api/unraised.hpp"
+#include "driver/verify.hpp"
 
 #include <exception>
 #include <mutex>
@@ -167,8 +168,9 @@ void* host_call_block(std::size_t bytes, std::size_t alignment, void (**give_bac
 void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use, call_site at) {
   constexpr const char* name = "cuStreamAddCallback";
   bool ours = true;
+  const CUstream handle = stream.get();
   try {
-    const CUstream handle = usable(stream, name, at);
+    static_cast<void>(usable(stream, name, at));
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     check(driver().cuStreamIsCapturing(handle, &status), "cuStreamIsCapturing", stream, at);
     if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) fail(errc::stream_capture_invalidated, name, stream, at);
@@ -184,6 +186,9 @@ void enqueue_host_call(stream_ref stream, host_call& call, host_call_use use, ca
   } catch (...) {
     if (ours) discard(call);
     throw;
+  }
+  if (verifying()) [[unlikely]] {
+    throw_host_failure_if_any(handle);  // it has run by now
   }
 }
 

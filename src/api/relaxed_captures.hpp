@@ -8,9 +8,10 @@
 
 namespace weir::detail {
 
-// Around calls that neither wait nor look at a stream, but that a driver refuses, and drops captures for, because they
-// might: making pools, reading and setting their attributes. The thread says that it knows what it does, and takes that
-// back at the end. Two calls, which touch nothing but a variable of the thread.
+// Around calls that do no harm to a capture, but that a driver refuses, and drops captures for, because they might:
+// making pools, reading and setting their attributes, asking a stream that does not capture whether it is done. The
+// thread says that it knows what it does, and takes that back at the end. Two calls, which touch nothing but a variable
+// of the thread.
 class relaxed_captures {
  public:
   explicit relaxed_captures(call_site at) {

@@ -5,6 +5,7 @@
 #include "driver/results.hpp"
 #include "driver/table.hpp"
 #include "driver/vendor.hpp"
+#include "driver/verify.hpp"
 #include "embedded/table.hpp"
 
 #include <fmt/format.h>
@@ -93,15 +94,25 @@ chosen_driver* open_as_the_environment_says(call_site at) {
   return open_what_there_is(at);
 }
 
+// Looked at before a driver is opened, so that a bad value leaves nothing behind.
+bool environment_says_verify(call_site at) {
+  const wished_verification wish = parse_verify(environment("WEIR_VERIFY"));
+  if (!wish.problem.empty()) refuse(errc::invalid_value, "use_driver", "WEIR_VERIFY", wish.problem, at);
+  return wish.on;
+}
+
 // With `choosing` held.
-void publish(chosen_driver* driver) {
-  chosen = driver;
-  table_in_use.store(&driver->table, std::memory_order_release);
+template <class Open>
+void open_and_publish(Open open, call_site at) {
+  const bool verify = environment_says_verify(at);
+  chosen = open();
+  table_in_use.store(&chosen->table, std::memory_order_release);
+  if (verify) set_verification(true);
 }
 
 const chosen_driver& choose(call_site at) {
   const std::lock_guard lock{choosing};
-  if (chosen == nullptr) publish(open_as_the_environment_says(at));
+  if (chosen == nullptr) open_and_publish([at] { return open_as_the_environment_says(at); }, at);
   return *chosen;
 }
 
@@ -124,7 +135,7 @@ void use_driver(driver_kind kind, call_site at) {
   using namespace detail;
   const std::lock_guard lock{choosing};
   if (chosen == nullptr) {
-    publish(open_demanded(kind, "the program", at));
+    open_and_publish([kind, at] { return open_demanded(kind, "the program", at); }, at);
   } else if (chosen->info.kind != kind) {
     refuse(errc::illegal_state, "use_driver", fmt::format("the {} driver", to_string(kind)),
            fmt::format("the {} driver is in use already, because {}; call use_driver before anything else of weir",

@@ -20,7 +20,7 @@ using testing::StartsWith;
 // What report_driver prints in a process of its own: a driver is chosen once, so each case needs a new one.
 std::string report(const std::string& environment, const std::string& words = "print") {
   const std::string command =
-      "env -u WEIR_DRIVER -u WEIR_LIBCUDA " + environment + " '" + beside("report_driver") + "' " + words + " 2>&1";
+      "env -u WEIR_DRIVER -u WEIR_LIBCUDA -u WEIR_VERIFY " + environment + " '" + beside("report_driver") + "' " + words + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), pclose};
   std::string output;
   for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) output += static_cast<char>(c);
@@ -104,6 +104,16 @@ TEST(Choice, TheDriverInUseCannotBeChanged) {
 TEST(Choice, ARefusedWishCanBeFollowedByAnother) {
   EXPECT_THAT(report("WEIR_LIBCUDA=libno-such-driver.so.1", "use-cuda use-embedded print"),
               AllOf(StartsWith("error=301 "), HasSubstr("kind=embedded\nwhy=the program asks for it\n")));
+}
+
+TEST(Choice, VerifyModeByTheEnvironment) {
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=1"), HasSubstr("verify=1\n"));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=1", "use-embedded print"), HasSubstr("verify=1\n"));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=0"), HasSubstr("verify=0\n"));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY="), HasSubstr("verify=0\n"));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded"), HasSubstr("verify=0\n"));
+  EXPECT_THAT(report("WEIR_DRIVER=embedded WEIR_VERIFY=yes"),
+              AllOf(StartsWith("error=1 "), HasSubstr("WEIR_VERIFY"), HasSubstr("'yes'"), HasSubstr("0 or 1")));
 }
 
 TEST(Choice, BadSettingOfTheEmbeddedDriverIsRefused) {

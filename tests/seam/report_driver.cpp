@@ -1,6 +1,7 @@
 // seam/report_driver.cpp - prints which driver a program gets: for tests, which run it with other environments.
 #include <weir/driver.hpp>
 #include <weir/error.hpp>
+#include <weir/verify.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -17,6 +18,7 @@ void obey(const char* word) {
   if (std::strcmp(word, "use-cuda") == 0) return weir::use_driver(weir::driver_kind::cuda);
   if (std::strcmp(word, "use-embedded") == 0) return weir::use_driver(weir::driver_kind::embedded);
   print(weir::current_driver());
+  std::printf("verify=%d\n", weir::verifying_operations());
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+// Lesson 12: a pool of streams: requests that come by the hundred, and a handful of streams that serve them.
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <vector>
+#include <weir/weir.hpp>
+
+namespace {
+
+// One request: it has a stream of its own for as long as it lasts, and leaves it to the next one.
+bool serve(const weir::stream_pool& pool, int number) {
+  using namespace std::chrono_literals;
+  std::optional<weir::stream_lease> s = pool.acquire_for(30s, "requests");
+  if (!s) return false;  // the service is too busy
+  weir::pinned_buffer<int> question{256};
+  weir::pinned_buffer<int> answer{256};
+  std::iota(question.begin(), question.end(), number);
+  weir::buffer<int> there{*s, question.size()};
+  weir::copy(*s, question, there);
+  weir::copy(*s, there, answer);
+  s->ref().sync();
+  return answer[0] == number && answer[255] == number + 255;
+}
+
+}  // namespace
+
+int main() {
+  const weir::device gpu;
+  const weir::stream_pool pool{gpu, {{.name = "requests", .limit = 3}, {.name = "reports", .limit = 1}}};
+
+  std::atomic<int> served{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) served += serve(pool, 100 * t + i) ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  // Work that needs no stream of its own takes whichever is next.
+  int report = 0;
+  weir::launch_host(pool.next("reports"), [&] { report = served; });
+  pool.next("reports").sync();
+  const weir::stream_pool::counts counts = pool.count("requests");
+  std::printf("%d requests on %u streams, %u still lent\n", report, counts.made, counts.lent);
+  return report == 300 && counts.made <= 3 && counts.lent == 0 ? 0 : 1;
+}

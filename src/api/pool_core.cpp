@@ -1,0 +1,192 @@
+// api/pool_core.cpp - which stream of a pool is lent next.
+#include "api/pool_core.hpp"
+
+#include "api/check.hpp"
+#include "api/relaxed_captures.hpp"
+
+#include <weir/to_string.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+constexpr unsigned highest_limit = 1024;
+
+[[nodiscard]] bool is_capturing(CUstream stream, call_site at) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// Of a stream that does not capture. Others may.
+[[nodiscard]] bool is_done(CUstream stream, call_site at) {
+  const relaxed_captures allowed{at};
+  return stream_ref{stream}.done(at);
+}
+
+bool move_on(pool_slot& slot, slot_state from, slot_state to) noexcept {
+  return slot.state.compare_exchange_strong(from, to);
+}
+
+void destroy(pool_slot& slot) noexcept {
+  slot.handle.store(nullptr, std::memory_order_relaxed);
+  slot.owner.reset();
+}
+
+[[noreturn, gnu::cold]] void refuse(std::string advice, call_site at) {
+  fail(errc::invalid_value, "weir::stream_pool", "", std::move(advice), at);
+}
+
+}  // namespace
+
+pool_role::pool_role(const stream_role& role)
+    : name_{role.name}, options_{role.streams}, limit_{role.limit}, slots_{new pool_slot[role.limit]} {}
+
+// There are few, so that looking at all costs less than a list that threads would contend for.
+pool_slot* pool_role::longest_idle() const noexcept {
+  pool_slot* found = nullptr;
+  std::uint64_t longest_ago = 0;
+  for (pool_slot& slot : slots()) {
+    if (slot.state.load(std::memory_order_relaxed) != slot_state::idle) continue;
+    const std::uint64_t came_back = slot.came_back.load(std::memory_order_relaxed);
+    if (found == nullptr || came_back < longest_ago) {
+      found = &slot;
+      longest_ago = came_back;
+    }
+  }
+  return found;
+}
+
+pool_slot* pool_role::lend(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at) {
+  // A stream that captures goes to the end of the row, so that each is asked once at most.
+  for (unsigned asked = 0; asked < limit_;) {
+    pool_slot* const slot = longest_idle();
+    if (slot == nullptr) break;
+    if (!move_on(*slot, slot_state::idle, slot_state::lent)) continue;
+    ++asked;
+    try {
+      const CUstream stream = slot->handle.load(std::memory_order_relaxed);
+      if (!is_capturing(stream, at)) {
+        pool_slot* const fresh = is_done(stream, at) ? nullptr : make(gpu, slot_state::lent, at);
+        if (fresh == nullptr) return slot;
+        slot->state.store(slot_state::idle);
+        return fresh;
+      }
+    } catch (...) {
+      slot->state.store(slot_state::idle);
+      throw;
+    }
+    slot->came_back.store(clock.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    slot->state.store(slot_state::idle);
+  }
+  return make(gpu, slot_state::lent, at);
+}
+
+pool_slot* pool_role::make(weir::device gpu, slot_state then, call_site at) {
+  for (pool_slot& slot : slots()) {
+    if (slot.state.load(std::memory_order_relaxed) != slot_state::empty) continue;
+    if (!move_on(slot, slot_state::empty, slot_state::making)) continue;
+    try {
+      slot.owner.emplace(gpu, options_, at);
+    } catch (...) {
+      slot.state.store(slot_state::empty);
+      throw;
+    }
+    slot.handle.store(slot.owner->get(), std::memory_order_release);
+    slot.state.store(then);
+    return &slot;
+  }
+  return nullptr;
+}
+
+CUstream pool_role::next(weir::device gpu, call_site at) {
+  for (bool one_is_made = true; one_is_made;) {
+    one_is_made = false;
+    for (unsigned tries = 0; tries < limit_; ++tries) {
+      pool_slot& slot = slots_[turn_.fetch_add(1, std::memory_order_relaxed) % limit_];
+      const CUstream stream = slot.handle.load(std::memory_order_acquire);
+      if (stream != nullptr) {
+        if (!is_capturing(stream, at)) return stream;
+      } else if (const pool_slot* const fresh = make(gpu, slot_state::idle, at)) {
+        return fresh->handle.load(std::memory_order_relaxed);
+      } else {
+        one_is_made = true;  // by another thread, just now
+      }
+    }
+    if (one_is_made) std::this_thread::yield();
+  }
+  return nullptr;
+}
+
+stream_pool::counts pool_role::count() const noexcept {
+  stream_pool::counts all{.limit = limit_};
+  for (const pool_slot& slot : slots()) {
+    const slot_state state = slot.state.load(std::memory_order_relaxed);
+    all.made += state == slot_state::idle || state == slot_state::lent ? 1 : 0;
+    all.lent += state == slot_state::lent ? 1 : 0;
+  }
+  return all;
+}
+
+void pool_role::empty() noexcept {
+  for (pool_slot& slot : slots()) {
+    if (!move_on(slot, slot_state::idle, slot_state::making)) continue;
+    destroy(slot);
+    slot.state.store(slot_state::empty);
+  }
+}
+
+std::string pool_role::to_text() const { return fmt::format("stream pool's role '{}'", name_); }
+
+std::string pool_role::why_exhausted() const {
+  const stream_pool::counts all = count();
+  return fmt::format(
+      "{} of its {} streams are lent, and the others were left in captures; give leases back, wait with acquire_for(), "
+      "or give the role a higher limit",
+      all.lent, all.limit);
+}
+
+pool_core::pool_core(weir::device gpu, std::span<const stream_role> roles, call_site at) : device_{gpu} {
+  if (roles.empty()) refuse("a pool has one role at least", at);
+  for (const stream_role& role : roles) {
+    if (role.limit == 0 || role.limit > highest_limit) {
+      refuse(fmt::format("the limit of role '{}' is {}; it may be 1 to {}", role.name, role.limit, highest_limit), at);
+    }
+    const auto same = [&](const auto& other) { return other->name() == role.name; };
+    if (std::ranges::any_of(roles_, same)) refuse(fmt::format("two roles have the name '{}'", role.name), at);
+    roles_.push_back(std::make_unique<pool_role>(role));
+  }
+  for (const auto& role : roles_) static_cast<void>(role->make(gpu, slot_state::idle, at));
+}
+
+pool_role& pool_core::role(std::string_view name, const char* call, call_site at) {
+  if (name.empty()) return *roles_.front();
+  const auto found = std::ranges::find(roles_, name, [](const auto& role) -> std::string_view { return role->name(); });
+  if (found != roles_.end()) return **found;
+  std::string names;
+  for (const auto& role : roles_) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", role->name());
+  fail(errc::invalid_value, call, "stream pool", fmt::format("it has no role '{}'; it has {}", name, names), at);
+}
+
+// Either this sees that the pool is closed, or whoever closes it sees that the stream is idle.
+void pool_core::take_back(pool_slot& slot) noexcept {
+  slot.came_back.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  slot.state.store(slot_state::idle);
+  if (closed_.load()) close();
+}
+
+void pool_core::close() noexcept {
+  closed_.store(true);
+  for (const auto& role : roles_) role->empty();
+}
+
+void pool_core::let_go() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+}  // namespace weir::detail

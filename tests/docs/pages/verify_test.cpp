@@ -1,0 +1,20 @@
+// What docs/verify.md shows.
+#include <gtest/gtest.h>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(VerifyPage, InCode) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::pinned_buffer<int> x{100};
+  // [verify-code]
+  weir::verify_operations(true);  // the same, in code, for the whole process
+  weir::fill(s, x, 1);            // has been done when this returns
+  weir::verify_operations(false);
+  // [/verify-code]
+  EXPECT_EQ(x[99], 1);
+}
+
+}  // namespace
