@@ -71,9 +71,12 @@ enum class device_attribute : int {
   host_native_atomic_supported = 86,
   concurrent_managed_access = 89,
   can_flush_remote_writes = 98,
+  max_persisting_cache_bytes = 108,
+  max_access_window_bytes = 109,
   memory_pools_supported = 115,
   value_waits_of_64_bits = 122,
   value_wait_nor_supported = 123,
+  sync_domain_count = 126,
 };
 
 class device_list;

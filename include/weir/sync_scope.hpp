@@ -16,6 +16,9 @@ namespace detail {
 // gives it to on_unraised_error.
 WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
 
+// Throws where an allow_sync guard refuses waits: before the body, whose memory would be gone without the wait.
+WEIR_EXPORT void refuse_sync_scope(call_site at);
+
 }  // namespace detail
 
 // Runs body(stream), then waits for the stream, also if the body throws; what the body throws comes first, and what the
@@ -30,6 +33,7 @@ WEIR_EXPORT void sync_after_failure(stream_ref stream, call_site at) noexcept;
 template <std::invocable<stream_ref> Body>
 decltype(auto) sync_scope(stream_ref stream, Body&& body, call_site at = call_site::current()) {
   using result = std::invoke_result_t<Body, stream_ref>;
+  detail::refuse_sync_scope(at);
   const auto run = [&]() -> result {
     try {
       return std::forward<Body>(body)(stream);

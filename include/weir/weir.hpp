@@ -1,6 +1,7 @@
 // weir/weir.hpp - all of weir, except the headers in weir/interop/, one for each foreign library.
 #pragma once
 
+#include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
@@ -17,8 +18,10 @@
 #include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
+#include <weir/stream_attributes.hpp>
 #include <weir/stream_pool.hpp>
 #include <weir/sync_scope.hpp>
+#include <weir/timer.hpp>
 #include <weir/to_string.hpp>
 #include <weir/value_batch.hpp>
 #include <weir/value_wait.hpp>

@@ -4,6 +4,7 @@
 
 #include "api/check.hpp"
 #include "api/make_current.hpp"
+#include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 
@@ -27,7 +28,9 @@ weir::device context_ref::device(call_site at) const {
 }
 
 void context_ref::sync(call_site at) const {
-  const detail::make_current current{usable(*this, "cuCtxSynchronize", at), at};
+  CUctx_st* const context = usable(*this, "cuCtxSynchronize", at);
+  detail::may_wait("cuCtxSynchronize", at);
+  const detail::make_current current{context, at};
   detail::check(detail::driver().cuCtxSynchronize(), "cuCtxSynchronize", detail::subject{handle_}, at);
 }
 

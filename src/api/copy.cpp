@@ -2,6 +2,7 @@
 #include <weir/copy.hpp>
 
 #include "api/check.hpp"
+#include "api/may_wait.hpp"
 #include "api/operand.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +22,15 @@ namespace {
          to.owner->device_context() != nullptr && from.owner->device_context() != to.owner->device_context();
 }
 
+// Memory that the driver does not know: the call may wait while it is staged.
+[[nodiscard]] bool is_pageable(const region& where) {
+  if (where.owner != nullptr) return false;
+  unsigned type = 0;
+  const CUresult answer =
+      driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device_address(where.address));
+  return answer != CUDA_SUCCESS;
+}
+
 }  // namespace
 
 void copy_region(stream_ref stream, const region& from, const region& to, call_site at) {
@@ -32,6 +42,9 @@ void copy_region(stream_ref stream, const region& from, const region& to, call_s
     fail_too_long(from, to, at);
   }
   if (from.bytes == 0) return;
+  if (innermost_guard != nullptr && (is_pageable(from) || is_pageable(to))) [[unlikely]] {
+    may_wait(call, at);
+  }
 
   const CUdeviceptr dst = device_address(to.address);
   const CUdeviceptr src = device_address(from.address);

@@ -4,6 +4,7 @@
 
 #include "api/check.hpp"
 #include "api/make_current.hpp"
+#include "api/may_wait.hpp"
 #include "api/patience.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
@@ -30,11 +31,14 @@ errc event_ref::try_done() const noexcept {
 }
 
 void event_ref::sync(call_site at) const {
-  check(driver().cuEventSynchronize(usable(*this, "cuEventSynchronize", at)), "cuEventSynchronize", *this, at);
+  CUevent_st* const mark = usable(*this, "cuEventSynchronize", at);
+  detail::may_wait("cuEventSynchronize", at);
+  check(driver().cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
 }
 
 bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   usable(*this, "cuEventQuery", at);
+  detail::may_wait("weir::event::sync_for", at);
   const errc answer = detail::ask_patiently(timeout, [this] { return try_done(); });
   if (answer == errc::not_ready) return false;
   if (answer != errc::success) detail::fail(answer, "cuEventQuery", *this, at);

@@ -4,6 +4,8 @@
 #include "api/check.hpp"
 #include "api/make_current.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 
@@ -87,6 +89,16 @@ priority_range priorities_of(weir::device gpu, CUcontext context, call_site at) 
     record.priorities.store(packed, std::memory_order_relaxed);
   }
   return {unpack(packed >> 16), unpack(packed)};
+}
+
+void check_priority(weir::device gpu, CUcontext context, int priority, const char* call, call_site at) {
+  const priority_range range = priorities_of(gpu, context, at);
+  if (range.contains(priority)) return;
+  fail(errc::invalid_value, call, fmt::format("device {}", gpu.ordinal()),
+       fmt::format("priority {} is not in its range, {} (greatest) to {} (least); "
+                   "device.priorities().clamped(p) always is",
+                   priority, range.greatest, range.least),
+       at);
 }
 
 }  // namespace weir::detail

@@ -37,5 +37,7 @@ struct context_place {
 
 // The priorities of a device's streams; `context` is one of that device.
 [[nodiscard]] priority_range priorities_of(weir::device gpu, abi::CUcontext context, call_site at);
+// Throws what names the range if it is not one of them.
+void check_priority(weir::device gpu, abi::CUcontext context, int priority, const char* call, call_site at);
 
 }  // namespace weir::detail

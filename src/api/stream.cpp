@@ -5,6 +5,7 @@
 #include "api/check.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
+#include "api/may_wait.hpp"
 #include "api/patience.hpp"
 #include "api/primary_context.hpp"
 #include "api/stream_state.hpp"
@@ -64,6 +65,7 @@ errc stream_ref::try_done() const noexcept {
 
 void stream_ref::sync(call_site at) const {
   CUstream_st* const stream = usable(*this, "cuStreamSynchronize", at);
+  detail::may_wait("cuStreamSynchronize", at);
   check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize", *this, at);
   detail::throw_host_failure_if_any(stream);
 }
@@ -71,6 +73,7 @@ void stream_ref::sync(call_site at) const {
 bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   // An event, not the stream itself: another thread may go on giving the stream work.
   CUstream_st* const stream = usable(*this, "cuEventRecord", at);
+  detail::may_wait("weir::stream::sync_for", at);
   const event_ref mark{detail::record_kept_event(stream, at)};
   const errc answer = detail::ask_patiently(timeout, [mark] { return mark.try_done(); });
   if (answer == errc::not_ready) return false;

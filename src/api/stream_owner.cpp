@@ -6,10 +6,9 @@
 
 #include "api/check.hpp"
 #include "api/make_current.hpp"
+#include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
 #include "api/stream_state.hpp"
-
-#include <fmt/format.h>
 
 #include <memory>
 #include <new>
@@ -44,17 +43,6 @@ unsigned long long number_of(abi::CUstream stream, call_site at) {
   check(answer, "cuStreamGetId", stream_ref{stream}, at);
   return id;
 }
-
-void check_priority(weir::device gpu, abi::CUcontext context, int priority, call_site at) {
-  const priority_range range = detail::priorities_of(gpu, context, at);
-  if (range.contains(priority)) return;
-  detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", fmt::format("device {}", gpu.ordinal()),
-               fmt::format("priority {} is not in its range, {} (greatest) to {} (least); "
-                           "device.priorities().clamped(p) always is",
-                           priority, range.greatest, range.least),
-               at);
-}
-
 }  // namespace
 
 stream::stream(weir::device gpu, stream_options options, call_site at)
@@ -66,7 +54,7 @@ stream::stream(context_ref context, stream_options options, call_site at)
   detail::permit("cuStreamCreateWithPriority", on, at);
   if (!context) detail::fail(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
   const weir::device gpu = context.device(at);
-  check_priority(gpu, context.get(), options.priority, at);
+  detail::check_priority(gpu, context.get(), options.priority, "cuStreamCreateWithPriority", at);
   state_memory memory = allocate_state();
 
   const bool blocking = options.kind == stream_kind::blocking;
@@ -139,6 +127,7 @@ void stream::shutdown(call_site at) {
   constexpr const char* call = "weir::stream::shutdown";
   if (closed()) return;
   detail::permit(call, ref(), at);
+  detail::refuse_wait(call, at);
   if (state_->has_other_holders()) refuse_shared(call, ref(), at);
   try {
     sync(at);

@@ -66,6 +66,12 @@ std::optional<stream_facts> facts_of(CUstream stream) noexcept {
   return std::nullopt;
 }
 
+void remember_priority(CUstream stream, int priority) noexcept {
+  bucket& b = bucket_of(stream);
+  const std::lock_guard lock{b.lock};
+  if (const stream_state* const found = stream_state::find_in(b.first, stream)) found->facts.priority = priority;
+}
+
 void stream_state::unlink() noexcept {
   {
     bucket& b = bucket_of(handle);

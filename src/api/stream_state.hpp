@@ -14,11 +14,12 @@
 
 namespace weir::detail {
 
-// What never changes about a stream. Knowing it lets accessors answer without a driver call, which may break a capture.
+// What never changes about a stream, but for the priority, and that by remember_priority() only. Knowing it lets
+// accessors answer without a driver call, which may break a capture.
 struct stream_facts {
   abi::CUcontext context = nullptr;
   int device = 0;
-  int priority = 0;
+  mutable int priority = 0;  // with the lock of the stream's handle held
   bool blocking = false;
   unsigned long long id = 0;
 };
@@ -52,6 +53,7 @@ class stream_state {
  private:
   friend stream_state* hold_stream(abi::CUstream stream, share wanted) noexcept;
   friend std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;
+  friend void remember_priority(abi::CUstream stream, int priority) noexcept;
   ~stream_state() = default;
   [[nodiscard]] bool hold_if_alive() noexcept;
   void unlink() noexcept;
@@ -68,6 +70,9 @@ class stream_state {
 
 // What is known of the stream of that handle, if weir owns it. Costs the same.
 [[nodiscard]] std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;
+
+// The stream of that handle has another priority from now on; nothing if weir does not own it.
+void remember_priority(abi::CUstream stream, int priority) noexcept;
 
 // Grows whenever a stream that weir owned is destroyed: what was remembered by handle before that may be of another
 // stream now.

@@ -19,8 +19,8 @@ using testing::StartsWith;
 
 // What report_driver prints in a process of its own: a driver is chosen once, so each case needs a new one.
 std::string report(const std::string& environment, const std::string& words = "print") {
-  const std::string command =
-      "env -u WEIR_DRIVER -u WEIR_LIBCUDA -u WEIR_VERIFY " + environment + " '" + beside("report_driver") + "' " + words + " 2>&1";
+  const std::string command = "env -u WEIR_DRIVER -u WEIR_LIBCUDA -u WEIR_VERIFY " + environment + " '" +
+                              beside("report_driver") + "' " + words + " 2>&1";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe{popen(command.c_str(), "r"), pclose};
   std::string output;
   for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) output += static_cast<char>(c);

@@ -52,4 +52,20 @@ TEST(WaitingPage, Scope) {
   EXPECT_EQ(last, 2.0f);
 }
 
+TEST(WaitingPage, Guard) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::buffer<float> x{s, 100};
+  weir::pinned_buffer<float> pinned{100};
+  {
+    // [waiting-guard]
+    weir::allow_sync none{false};  // until the end of the block, in this thread
+    weir::copy(s, x, pinned);      // queued as ever
+    // s.sync() would throw not_permitted, with its own line and the line of the guard
+    // [/waiting-guard]
+    EXPECT_THROW(s.sync(), weir::error);
+  }
+  s.sync();
+}
+
 }  // namespace

@@ -1,0 +1,163 @@
+// api/timing_book.cpp - times counted in when their events are done.
+#include "api/timing_book.hpp"
+
+#include "api/check.hpp"
+#include "api/make_current.hpp"
+#include "api/reclaimer.hpp"
+#include "api/relaxed_captures.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+void destroy(CUevent event) noexcept {
+  check_unraised(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event});
+}
+
+// Destroying events is allowed in a capture, but nothing is in a host function.
+void destroy_somewhere(CUevent event) noexcept {
+  if (!inside_host_function) {
+    destroy(event);
+  } else {
+    defer([event] {
+      destroy(event);
+      return chore_result::done;
+    });
+  }
+}
+
+}  // namespace
+
+timing_book::~timing_book() {
+  for (const section& s : pending_) {
+    destroy_somewhere(s.start);
+    destroy_somewhere(s.end);
+  }
+  for (const kept_event& e : events_) destroy_somewhere(e.event);
+}
+
+void timing_book::let_go() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+std::size_t timing_book::number_of(std::string_view name) {
+  const std::lock_guard lock{lock_};
+  const auto found = std::ranges::find(timings_, name, [](const timing& t) -> std::string_view { return t.name; });
+  const auto number = static_cast<std::size_t>(found - timings_.begin());
+  if (found != timings_.end()) return number;
+  last_.reserve(number + 1);
+  timings_.push_back({.name = std::string{name}});
+  last_.push_back(0);
+  return number;
+}
+
+CUevent timing_book::take_event(CUcontext context, call_site at) {
+  {
+    const std::lock_guard lock{lock_};
+    const auto found = std::ranges::find(events_, context, &kept_event::context);
+    if (found != events_.end()) {
+      const CUevent event = found->event;
+      *found = events_.back();
+      events_.pop_back();
+      return event;
+    }
+  }
+  const make_current current{context, at};
+  CUevent event = nullptr;
+  check(driver().cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate", subject{context}, at);
+  return event;
+}
+
+void timing_book::keep(CUcontext context, CUevent event) noexcept {
+  try {
+    events_.push_back({context, event});
+  } catch (const std::bad_alloc&) {
+    destroy_somewhere(event);
+  }
+}
+
+void timing_book::give_back(CUcontext context, CUevent event) noexcept {
+  const std::lock_guard lock{lock_};
+  keep(context, event);
+}
+
+void timing_book::add(const section& what) {
+  const std::lock_guard lock{lock_};
+  pending_.push_back(what);
+  ++timings_[what.name].pending;
+}
+
+void timing_book::count_in(const section& what, float milliseconds) noexcept {
+  timing& t = timings_[what.name];
+  const double time = milliseconds;
+  t.least = t.count == 0 ? time : std::min(t.least, time);
+  t.most = t.count == 0 ? time : std::max(t.most, time);
+  t.total += time;
+  ++t.count;
+  if (what.order >= last_[what.name]) {
+    last_[what.name] = what.order;
+    t.last = time;
+  }
+}
+
+// Sections of several streams are done in any order, so all are looked at.
+void timing_book::collect(call_site at) {
+  const relaxed_captures allowed{at};
+  const std::lock_guard lock{lock_};
+  for (auto s = pending_.begin(); s != pending_.end();) {
+    CUresult answer = driver().cuEventQuery(s->end);
+    if (answer == CUDA_ERROR_NOT_READY) {
+      ++s;
+      continue;
+    }
+    const char* call = "cuEventQuery";
+    float milliseconds = 0;
+    if (answer == CUDA_SUCCESS) {
+      call = "cuEventElapsedTime";
+      answer = driver().cuEventElapsedTime(&milliseconds, s->start, s->end);
+    }
+    const section done = *s;
+    s = pending_.erase(s);
+    --timings_[done.name].pending;
+    keep(done.context, done.start);
+    keep(done.context, done.end);
+    check(answer, call, event_ref{done.end}, at);
+    count_in(done, milliseconds);
+  }
+}
+
+void timing_book::sync(call_site at) {
+  for (;;) {
+    // An event that is waited for without the lock might be taken for another section meanwhile; then the wait is for
+    // that one, which is no harm.
+    CUevent next = nullptr;
+    {
+      const std::lock_guard lock{lock_};
+      if (pending_.empty()) return;
+      next = pending_.front().end;
+    }
+    event_ref{next}.sync(at);
+    collect(at);
+  }
+}
+
+std::vector<timing> timing_book::all() {
+  const std::lock_guard lock{lock_};
+  return timings_;
+}
+
+void timing_book::clear() noexcept {
+  const std::lock_guard lock{lock_};
+  for (const section& s : pending_) {
+    keep(s.context, s.start);
+    keep(s.context, s.end);
+  }
+  pending_.clear();
+  for (timing& t : timings_) t = {.name = std::move(t.name)};
+  std::ranges::fill(last_, 0ull);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,142 @@
+// allow_sync_test.cpp - blocks of code in which the host must not wait.
+#include <weir/allow_sync.hpp>
+#include <weir/buffer.hpp>
+#include <weir/context.hpp>
+#include <weir/copy.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/sync_scope.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+
+namespace weir {
+namespace {
+
+using test::failure_of;
+using test::result_of;
+
+class AllowSync : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+};
+
+TEST_F(AllowSync, RefusesEveryWait) {
+  const timed_event a = s.record_timed();
+  const timed_event b = s.record_timed();
+  pinned_buffer<int> pinned{10};
+  stream closing{gpu};
+  {
+    const allow_sync none{false};
+    EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { static_cast<void>(s.sync_for(std::chrono::seconds{1})); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { a.sync(); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { static_cast<void>(a.sync_for(std::chrono::seconds{1})); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { static_cast<void>(sync_elapsed(a, b)); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { gpu.sync(); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { gpu.primary_context().sync(); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { pinned.close(); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { closing.shutdown(); }), errc::not_permitted);
+    EXPECT_FALSE(closing.closed()) << "with nothing done";
+    EXPECT_FALSE(pinned.closed());
+  }
+  s.sync();
+  closing.shutdown();
+}
+
+// Where lent memory would be gone without the wait, nothing has begun yet.
+TEST_F(AllowSync, ASyncScopeIsRefusedBeforeItsBody) {
+  const allow_sync none{false};
+  bool ran = false;
+  EXPECT_EQ(result_of([&] { sync_scope(s, [&](stream_ref) { ran = true; }); }), errc::not_permitted);
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(AllowSync, LooksAndQueuedWorkAreNoWaits) {
+  buffer<int> x{s, 10};
+  pinned_buffer<int> y{10};
+  const allow_sync none{false};
+  copy(s, x, y);
+  static_cast<void>(s.record().done());
+  static_cast<void>(s.try_done());
+}
+
+// A driver stages pageable memory, and the caller waits for that.
+TEST_F(AllowSync, CopiesOfPageableMemoryAreWaits) {
+  buffer<int> x{s, 10};
+  std::vector<int> pageable(10);
+  {
+    const allow_sync none{false};
+    EXPECT_EQ(result_of([&] { copy(s, pageable, x); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { copy(s, x, pageable); }), errc::not_permitted);
+  }
+  copy(s, x, pageable);
+  s.sync();
+}
+
+TEST_F(AllowSync, TheErrorNamesBothLines) {
+  const unsigned guarded = __LINE__ + 1;
+  const allow_sync none{false};
+  const unsigned line = __LINE__ + 1;
+  const auto failure = failure_of([&] { s.sync(); });
+  ASSERT_TRUE(failure);
+  EXPECT_STREQ(failure->call(), "cuStreamSynchronize");
+  EXPECT_EQ(failure->where().line(), line);
+  EXPECT_NE(failure->advice().find(std::to_string(guarded) + " forbids"), std::string::npos);
+}
+
+TEST_F(AllowSync, GuardsNestAndRestore) {
+  const allow_sync none{false};
+  {
+    const allow_sync here{true};
+    s.sync();
+    {
+      const allow_sync inner{false};
+      EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
+    }
+    s.sync();
+  }
+  EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
+  EXPECT_THROW(
+      {
+        const allow_sync here{true};
+        throw std::runtime_error{"out of the block"};
+      },
+      std::runtime_error);
+  EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
+}
+
+TEST_F(AllowSync, OtherThreadsAreNotConcerned) {
+  const allow_sync none{false};
+  errc there = errc::unknown;
+  std::thread{[&] { there = result_of([&] { s.sync(); }); }}.join();
+  EXPECT_EQ(there, errc::success);
+}
+
+TEST_F(AllowSync, ReportsEachLineOnce) {
+  allow_sync watch{syncs::reported};
+  EXPECT_TRUE(watch.seen().empty());
+  const unsigned line = __LINE__ + 1;
+  for (int i = 0; i < 3; ++i) s.sync();
+  gpu.sync();
+  {
+    const allow_sync quiet{true};
+    s.sync();
+  }
+  ASSERT_EQ(watch.seen().size(), 2u);
+  EXPECT_STREQ(watch.seen()[0].call, "cuStreamSynchronize");
+  EXPECT_EQ(watch.seen()[0].where.line(), line);
+  EXPECT_EQ(watch.seen()[0].times, 3u);
+  EXPECT_STREQ(watch.seen()[1].call, "cuCtxSynchronize");
+  EXPECT_EQ(watch.seen()[1].times, 1u);
+}
+
+}  // namespace
+}  // namespace weir

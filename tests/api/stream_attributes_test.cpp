@@ -1,0 +1,171 @@
+// stream_attributes_test.cpp - what can be set on a stream after it is made.
+#include <weir/buffer.hpp>
+#include <weir/context.hpp>
+#include <weir/host_function.hpp>
+#include <weir/stream_attributes.hpp>
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/errors.hpp"
+#include "support/own_context.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using detail::driver_table;
+using detail::failing_table;
+using test::failure_of;
+using test::result_of;
+
+class StreamAttributes : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+  stream_attributes of_s{s};
+};
+
+TEST_F(StreamAttributes, WhatAFreshStreamHas) {
+  EXPECT_EQ(of_s.priority(), 0);
+  EXPECT_EQ(of_s.sync_policy(), sync_policy::unset);
+  EXPECT_EQ(of_s.access_window().bytes, 0u);
+  EXPECT_EQ(of_s.sync_domain(), sync_domain::standard);
+  EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{0, 1}));
+}
+
+TEST_F(StreamAttributes, EverySyncPolicy) {
+  for (const sync_policy policy : {sync_policy::automatic, sync_policy::spin, sync_policy::yield, sync_policy::block}) {
+    of_s.set_sync_policy(policy);
+    EXPECT_EQ(of_s.sync_policy(), policy);
+    s.sync();
+  }
+  EXPECT_EQ(result_of([&] { of_s.set_sync_policy(sync_policy::unset); }), errc::invalid_value);
+  EXPECT_EQ(of_s.sync_policy(), sync_policy::block);
+}
+
+// The priority that weir knows follows, so that asking for it still needs no driver call.
+TEST_F(StreamAttributes, APriorityIsToldEverywhere) {
+  const priority_range range = gpu.priorities();
+  of_s.set_priority(range.greatest);
+  EXPECT_EQ(of_s.priority(), range.greatest);
+  const failing_table calls;
+  EXPECT_EQ(s.priority(), range.greatest);
+  EXPECT_EQ(calls.count_all(), 0);
+}
+
+// A driver would take the nearest one.
+TEST_F(StreamAttributes, APriorityOutOfRangeNamesTheRange) {
+  const priority_range range = gpu.priorities();
+  const auto failure = failure_of([&] { of_s.set_priority(range.least + 1); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_value);
+  EXPECT_NE(failure->advice().find(std::to_string(range.greatest)), std::string::npos);
+  EXPECT_EQ(of_s.priority(), 0);
+}
+
+TEST_F(StreamAttributes, AWindow) {
+  buffer<char> x{s, 4096};
+  const access_window window{x.data(), x.size_bytes(), 0.5f, cache_hint::persisting, cache_hint::streaming};
+  of_s.set_access_window(window);
+  EXPECT_EQ(of_s.access_window(), window);
+  access_window wrong = window;
+  wrong.hit_ratio = 1.5f;
+  EXPECT_EQ(result_of([&] { of_s.set_access_window(wrong); }), errc::invalid_value);
+  wrong = window;
+  wrong.miss = cache_hint::persisting;
+  EXPECT_EQ(result_of([&] { of_s.set_access_window(wrong); }), errc::invalid_value);
+  EXPECT_EQ(of_s.access_window(), window);
+  of_s.set_access_window({});
+  EXPECT_EQ(of_s.access_window().bytes, 0u);
+  s.sync();
+}
+
+TEST_F(StreamAttributes, SyncDomains) {
+  const int count = gpu.attribute(device_attribute::sync_domain_count);
+  of_s.set_sync_domain(sync_domain::remote);
+  EXPECT_EQ(of_s.sync_domain(), sync_domain::remote);
+  const auto last = static_cast<unsigned char>(count - 1);
+  of_s.set_sync_domain_map({last, 0});
+  EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{last, 0}));
+  EXPECT_EQ(result_of([&] { of_s.set_sync_domain_map({static_cast<unsigned char>(count), 0}); }), errc::invalid_value);
+}
+
+TEST_F(StreamAttributes, SeveralAtOnce) {
+  of_s.set(
+      {.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield, .sync_domain = sync_domain::remote});
+  EXPECT_EQ(s.priority(), gpu.priorities().greatest);
+  EXPECT_EQ(of_s.sync_policy(), sync_policy::yield);
+  EXPECT_EQ(of_s.sync_domain(), sync_domain::remote);
+  EXPECT_EQ(of_s.sync_domain_map(), (sync_domain_map{0, 1})) << "what is not there stays as it was";
+}
+
+// All or nothing.
+TEST_F(StreamAttributes, OneThatIsRefusedSetsTheOthersBack) {
+  of_s.set_sync_policy(sync_policy::spin);
+  EXPECT_EQ(result_of([&] {
+              of_s.set({.priority = gpu.priorities().greatest,
+                        .sync_policy = sync_policy::block,
+                        .sync_domain_map = sync_domain_map{200, 0}});
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(of_s.priority(), 0);
+  EXPECT_EQ(s.priority(), 0);
+  EXPECT_EQ(of_s.sync_policy(), sync_policy::spin);
+}
+
+TEST_F(StreamAttributes, AreCopied) {
+  const stream t{gpu, {.kind = stream_kind::blocking}};
+  of_s.set({.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield});
+  stream_attributes{t}.copy_from(s);
+  EXPECT_EQ(stream_attributes{t}.sync_policy(), sync_policy::yield);
+  EXPECT_EQ(t.priority(), gpu.priorities().greatest);
+  EXPECT_TRUE(t.is_blocking());
+}
+
+TEST_F(StreamAttributes, AreNotCopiedAcrossContexts) {
+  const test::own_context own{gpu};
+  const stream t{context_ref{own}};
+  EXPECT_EQ(result_of([&] { stream_attributes{t}.copy_from(s); }), errc::invalid_value);
+}
+
+TEST_F(StreamAttributes, AStreamHasThemFromTheBeginning) {
+  const stream t = make_stream(gpu, {.kind = stream_kind::blocking}, {.sync_policy = sync_policy::block});
+  EXPECT_EQ(stream_attributes{t}.sync_policy(), sync_policy::block);
+  EXPECT_TRUE(t.is_blocking());
+  const failing_table calls;
+  EXPECT_EQ(result_of([&] {
+              make_stream(gpu, {}, {.sync_domain_map = sync_domain_map{200, 0}}).close();
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamCreateWithPriority), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+TEST_F(StreamAttributes, DoNoHarmToACapture) {
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  of_s.set({.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield});
+  EXPECT_EQ(of_s.sync_policy(), sync_policy::yield);
+  abi::CUgraph graph = nullptr;
+  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+}
+
+TEST_F(StreamAttributes, OfClosedStreamsAndInHostFunctionsAreRefused) {
+  stream gone{gpu};
+  gone.close();
+  const stream_attributes of_gone{gone};
+  EXPECT_EQ(result_of([&] { static_cast<void>(of_gone.sync_policy()); }), errc::closed);
+  EXPECT_EQ(result_of([&] { of_gone.set_priority(0); }), errc::closed);
+  EXPECT_EQ(result_of([&] { of_s.copy_from(gone); }), errc::closed);
+  errc inside = errc::success;
+  launch_host(s, [&] { inside = result_of([&] { of_s.set_sync_policy(sync_policy::spin); }); });
+  s.sync();
+  EXPECT_EQ(inside, errc::not_permitted);
+}
+
+}  // namespace
+}  // namespace weir

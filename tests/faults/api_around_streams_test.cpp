@@ -1,0 +1,98 @@
+// api_around_streams_test.cpp - attributes and timers when the driver refuses.
+#include <weir/stream_attributes.hpp>
+#include <weir/timer.hpp>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+
+namespace weir {
+namespace {
+
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::failure_of;
+using test::result_of;
+using test::unraised_errors;
+
+class AroundStreamsFaults : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+};
+
+TEST_F(AroundStreamsFaults, Attributes) {
+  const stream t{gpu};
+  const stream_attributes of_s{s};
+  every_call_may_fail([&] { static_cast<void>(of_s.sync_policy()); });
+  every_call_may_fail([&] { static_cast<void>(of_s.access_window()); });
+  every_call_may_fail([&] { static_cast<void>(of_s.sync_domain()); });
+  every_call_may_fail([&] { static_cast<void>(of_s.sync_domain_map()); });
+  every_call_may_fail([&] { of_s.set_priority(0); });
+  every_call_may_fail([&] { of_s.set_sync_policy(sync_policy::spin); });
+  every_call_may_fail([&] { of_s.copy_from(t); });
+}
+
+TEST_F(AroundStreamsFaults, SeveralAttributesAreSetBack) {
+  const int greatest = gpu.priorities().greatest;
+  every_call_may_fail([&] {
+    stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block});
+    stream_attributes{s}.set({.priority = 0, .sync_policy = sync_policy::spin});
+  });
+  stream_attributes{s}.set_priority(0);
+  failing_table faults;
+  faults.fail(&driver_table::cuStreamSetAttribute, 2, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  EXPECT_EQ(result_of([&] { stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block}); }),
+            errc::system_not_ready);
+  EXPECT_EQ(stream_attributes{s}.priority(), 0);
+  EXPECT_EQ(s.priority(), 0);
+}
+
+TEST_F(AroundStreamsFaults, MakingAStreamWithAttributes) {
+  every_call_may_fail([&] { return make_stream(gpu, {}, {.sync_policy = sync_policy::block}); });
+}
+
+TEST_F(AroundStreamsFaults, Timing) {
+  every_call_may_fail([&] {
+    timings times;
+    timer t{times, "a", s};
+    t.stop();
+    times.sync();
+    static_cast<void>(times.of("a"));
+    return times;
+  });
+}
+
+// A section whose end cannot be recorded is told to the hook, and forgotten.
+TEST_F(AroundStreamsFaults, ATimersEndThatFails) {
+  const unraised_errors unraised;
+  timings times;
+  { const timer good{times, "a", s}; }
+  failing_table faults;
+  {
+    const timer t{times, "a", s};
+    faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  }
+  ASSERT_EQ(unraised.errors().size(), 1u);
+  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 1u);
+}
+
+// What a section's work failed with comes out of the question, once.
+TEST_F(AroundStreamsFaults, ASectionThatFailed) {
+  timings times;
+  { const timer t{times, "a", s}; }
+  s.sync();
+  failing_table faults;
+  faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  const auto failure = failure_of([&] { static_cast<void>(times.all()); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::launch_failed);
+  EXPECT_EQ(times.of("a")->pending, 0u);
+  EXPECT_EQ(times.of("a")->count, 0u);
+}
+
+}  // namespace
+}  // namespace weir
