@@ -81,13 +81,25 @@ void pool_misuse_cases() {
     OK(cuMemHostRegister(page, 4096, 0));
     r.k("registered", cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(page), s));
     r.k("device_inner", cuMemFreeAsync(device + 256, s));
-    r.k("device", cuMemFreeAsync(device, s));
-    r.k("device_again", cuMemFreeAsync(device, s));
-    r.k("device_then_at_once", cuMemFree(device));
     r.k("managed", cuMemFreeAsync(managed, s));
     r.k("garbage", cuMemFreeAsync(0x1234, s));
+    r.k("device", cuMemFreeAsync(device, s));
     r.k("sync", cuStreamSynchronize(s));
+    r.k("device_after_sync", cuMemFreeAsync(device, s));
+    r.k("managed_lives", cuMemFree(managed));
     cuMemHostUnregister(page);
+  });
+  add("pool.double_free_of_mem_alloc", ISO, [](Rec& r) {
+    // While the first free is held.
+    Stream s(NB);
+    CUdeviceptr device = 0;
+    OK(cuMemAlloc(&device, 4096));
+    VGate v;
+    v.arm(s);
+    r.k("device", cuMemFreeAsync(device, s));
+    r.k("again", cuMemFreeAsync(device, s));
+    v.open();
+    r.k("sync", cuStreamSynchronize(s));
   });
   add("pool.free_of_mem_alloc_is_ordered", [](Rec& r) {
     // cuMemFreeAsync of memory of cuMemAlloc: behind the gate, or at once? Does the call wait?
@@ -234,7 +246,29 @@ void pool_misuse_cases() {
     r.k("flag_minus_one", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &minus));
     OK(cuMemPoolGetAttribute(q, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &got));
     r.k("flag_got", got);
-    r.k("null_set", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, nullptr));
+  });
+  add("pool.attribute_null", ISO, [](Rec& r) {
+    Pool q;
+    r.k("set", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, nullptr));
+  });
+  add("pool.max_size_limits", [](Rec& r) {
+    size_t total = 0;
+    OK(cuDeviceTotalMem(&total, g.dev));
+    const std::pair<const char*, size_t> sizes[] = {{"total", total},
+                                                    {"twice_total", 2 * total},
+                                                    {"tib", size_t{1} << 40},
+                                                    {"64tib", size_t{1} << 46},
+                                                    {"128tib", size_t{1} << 47},
+                                                    {"256tib", size_t{1} << 48},
+                                                    {"half_of_all", size_t{1} << 63},
+                                                    {"nearly_all", ~size_t{0} - (size_t{64} << 20)}};
+    for (auto& [n, bytes] : sizes) {
+      CUmemPoolProps p = pool_props();
+      p.maxSize = bytes;
+      CUmemoryPool q = nullptr;
+      r.k(n, cuMemPoolCreate(&q, &p));
+      if (q) cuMemPoolDestroy(q);
+    }
   });
 }
 

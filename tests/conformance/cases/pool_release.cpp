@@ -2,6 +2,10 @@
 #include "cases/pools.hpp"
 #include "probe/probe.hpp"
 
+#include <functional>
+#include <string>
+#include <utility>
+
 namespace weir::conformance {
 namespace {
 
@@ -142,6 +146,109 @@ void pool_release_cases() {
     OK(cuStreamSynchronize(s));
     r.k("first_freed", reserved_mib(q));
     OK(cuMemFreeAsync(c, s));
+    OK(cuStreamSynchronize(s));
+    r.k("all_freed", reserved_mib(q));
+  });
+  add("pool.used_after_free_at_once", [](Rec& r) {
+    // Does cuMemFree count as a free?
+    Pool q;
+    set_reuse(q, ALL);
+    Stream s(NB);
+    auto used = [&] {
+      return std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)) + "/" +
+             std::to_string(pool_u64(q, CU_MEMPOOL_ATTR_USED_MEM_HIGH)) + "/" + std::to_string(reserved_mib(q));
+    };
+    const CUdeviceptr a = pool_alloc(q, kMiB, s), b = pool_alloc(q, 2 * kMiB, s);
+    OK(cuStreamSynchronize(s));
+    OK(cuMemFree(a));
+    r.k("freed", used());
+    OK(cuStreamSynchronize(s));
+    r.k("synchronized", used());
+    const CUdeviceptr c = pool_alloc(q, kMiB, s);
+    r.k("same", c == a);
+    r.k("again", used());
+    OK(cuMemFreeAsync(c, s));
+    r.k("freed_in_order", used());
+    OK(cuMemFree(b));
+    r.k("all_freed", used());
+    OK(cuCtxSynchronize());
+    r.k("context_synchronized", used());
+    r.k("trim", cuMemPoolTrimTo(q, 0));
+    r.k("trimmed", used());
+  });
+  add("pool.trimmed_after", [](Rec& r) {
+    // What lets the driver know that a free is complete?
+    const std::pair<const char*, std::function<void(CUmemoryPool, CUstream, CUevent)>> all[] = {
+        {"nothing", [](CUmemoryPool, CUstream, CUevent) {}},
+        {"stream_query", [](CUmemoryPool, CUstream s, CUevent) { OK(cuStreamQuery(s)); }},
+        {"event_query", [](CUmemoryPool, CUstream, CUevent e) { OK(cuEventQuery(e)); }},
+        {"stream_sync", [](CUmemoryPool, CUstream s, CUevent) { OK(cuStreamSynchronize(s)); }},
+        {"event_sync", [](CUmemoryPool, CUstream, CUevent e) { OK(cuEventSynchronize(e)); }},
+        {"follower_sync",
+         [](CUmemoryPool, CUstream, CUevent e) {
+           Stream t(NB);
+           OK(cuStreamWaitEvent(t, e, 0));
+           mark(t, new_cell());
+           OK(cuStreamSynchronize(t));
+         }},
+        {"other_stream_reuse",
+         [](CUmemoryPool q, CUstream, CUevent) {
+           Stream t(NB);
+           const CUdeviceptr p = pool_alloc(q, kMiB, t);
+           OK(cuMemFreeAsync(p, t));
+           OK(cuStreamSynchronize(t));
+         }},
+        {"legacy_copy", [](CUmemoryPool, CUstream, CUevent) { OK(cuMemcpyDtoH(g.page, g.dbuf, 64)); }},
+        {"stream_copy", [](CUmemoryPool, CUstream s, CUevent) { OK(cuMemcpyDtoHAsync(g.page, g.dbuf, 64, s)); }},
+        {"stream_destroyed", [](CUmemoryPool, CUstream s, CUevent) { OK(cuStreamDestroy(s)); }}};
+    for (auto& [n, call] : all) {
+      Pool q;
+      set_reuse(q, ALL);
+      CUstream s = nullptr;
+      OK(cuStreamCreate(&s, NB));
+      Event e;
+      const CUdeviceptr a = pool_alloc(q, kMiB, s);
+      OK(cuMemFreeAsync(a, s));
+      OK(cuEventRecord(e, s));
+      Cell m = new_cell();
+      mark(s, m);
+      late(m);
+      sleep_ms(20);
+      call(q, s, e);
+      OK(cuMemPoolTrimTo(q, 0));
+      r.k(n, reserved_mib(q));
+      if (std::string(n) != "stream_destroyed") cuStreamDestroy(s);
+    }
+  });
+  add("pool.released_by_event_before_free", [](Rec& r) {
+    // Synchronizing with an event that was recorded before the free.
+    Pool q;
+    Stream s(NB);
+    Event e;
+    const CUdeviceptr a = pool_alloc(q, kMiB, s);
+    OK(cuEventRecord(e, s));
+    OK(cuMemFreeAsync(a, s));
+    OK(cuEventSynchronize(e));
+    r.k("after", reserved_mib(q));
+    OK(cuStreamSynchronize(s));
+    r.k("stream_synchronized", reserved_mib(q));
+  });
+  add("pool.released_holes", [](Rec& r) {
+    // Memory in the middle is given back; where do larger blocks go then?
+    Pool q;
+    Stream s(NB);
+    const CUdeviceptr a = pool_alloc(q, 32 * kMiB, s), b = pool_alloc(q, 64 * kMiB, s), c = pool_alloc(q, 32 * kMiB, s);
+    r.k("three", reserved_mib(q));
+    OK(cuMemFreeAsync(b, s));
+    OK(cuStreamSynchronize(s));
+    r.k("hole", reserved_mib(q));
+    const CUdeviceptr d = pool_alloc(q, 20 * kMiB, s);
+    r.k("d", reserved_mib(q));
+    r.k("~d.where", where(d, {{"a", a}, {"b", b}, {"c", c}}));
+    const CUdeviceptr e = pool_alloc(q, 64 * kMiB, s);
+    r.k("e", reserved_mib(q));
+    r.k("~e.where", where(e, {{"b", b}, {"c", c}}));
+    for (CUdeviceptr p : {a, c, d, e}) OK(cuMemFreeAsync(p, s));
     OK(cuStreamSynchronize(s));
     r.k("all_freed", reserved_mib(q));
   });
