@@ -71,6 +71,33 @@ void ctx_primary_use_cases() {
     r.k("old_query", cuStreamQuery(s));
     r.k("old_destroy", cuStreamDestroy(s));
   });
+  add("ctx.destroy_streams", ISO | TWO | SLOW, [](Rec& r) {
+    OtherCtx o;
+    CUstream s = nullptr;
+    CUevent e = nullptr;
+    {
+      Current cur(o);
+      OK(cuStreamCreate(&s, NB));
+      OK(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    }
+    OK(o.destroy());
+    r.k("query", cuStreamQuery(s));
+    r.k("sync", cuStreamSynchronize(s));
+    r.k("event_query", cuEventQuery(e));
+    Stream mine(NB);
+    r.k("wait", cuStreamWaitEvent(mine, e, 0));
+    r.k("event_destroy", cuEventDestroy(e));
+    r.k("destroy", cuStreamDestroy(s));
+  });
+  add("ctx.primary_flags_by_context", ISO | SLOW, [](Rec& r) {
+    for (unsigned flags : {0u, 1u, 4u, 0x10u, 0x20u, 0x80u}) {
+      unsigned state = 999;
+      int active = 0;
+      OK(cuCtxSetFlags(flags));
+      OK(cuDevicePrimaryCtxGetState(g.dev, &state, &active));
+      r.k("state" + std::to_string(flags), state);
+    }
+  });
   add("ctx.primary_reset_never_made", RAW | SLOW, [](Rec& r) {
     init_device();
     unsigned f = 0;

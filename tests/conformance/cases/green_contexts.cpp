@@ -339,20 +339,79 @@ void green_contexts_cases() {
   });
   add("green.use_after_destroy", ISO | SLOW, [](Rec& r) {
     Green c;
-    const CUgreenCtx h = c;
     const CUcontext as = c.context();
     OK(c.destroy());
     r.k("push", cuCtxPushCurrent(as));
     cuCtxSetCurrent(g.ctx);
-    unsigned long long id = 0;
-    r.k("id", cuGreenCtxGetId(h, &id));
-    CUdevResource part{};
-    r.k("resource", cuGreenCtxGetDevResource(h, &part, CU_DEV_RESOURCE_TYPE_SM));
+    unsigned version = 0;
+    r.k("api_version", cuCtxGetApiVersion(as, &version));
+  });
+  add("green.context_of_destroyed", ISO | SLOW, [](Rec& r) {
+    Green c;
+    const CUgreenCtx h = c;
+    OK(c.destroy());
     CUcontext again = nullptr;
     r.k("context", cuCtxFromGreenCtx(&again, h));
+  });
+  add("green.stream_in_destroyed", ISO | SLOW, [](Rec& r) {
+    Green c;
+    const CUgreenCtx h = c;
+    OK(c.destroy());
     CUstream s = nullptr;
     r.k("stream", cuGreenCtxStreamCreate(&s, h, NB, 0));
   });
+  add("green.primary_as_green", ISO | SLOW, [](Rec& r) {
+    const auto h = reinterpret_cast<CUgreenCtx>(g.ctx);
+    unsigned long long id = 0;
+    CUcontext c = nullptr;
+    r.k("id", cuGreenCtxGetId(h, &id));
+    r.k("context", cuCtxFromGreenCtx(&c, h));
+    r.k("destroy", cuGreenCtxDestroy(h));
+  });
+
+  // Who keeps the primary context alive, and who ends it.
+  add("green.primary_after_destroy", RAW | SLOW, [](Rec& r) {
+    init_device();
+    const auto active = [] {
+      unsigned f = 0;
+      int is = -1;
+      OK(cuDevicePrimaryCtxGetState(g.dev, &f, &is));
+      return is;
+    };
+    CUgreenCtx c = nullptr;
+    OK(cuGreenCtxCreate(&c, desc_of(sms()), g.dev, kDefaultStream));
+    r.k("destroy", cuGreenCtxDestroy(c));
+    r.k("destroy.active", active());
+    r.k("release", cuDevicePrimaryCtxRelease(g.dev));
+    r.k("release.active", active());
+    r.k("reset", cuDevicePrimaryCtxReset(g.dev));
+    r.k("reset.active", active());
+  });
+  add("green.release_while_alive", RAW | SLOW, [](Rec& r) {
+    init_device();
+    const auto active = [] {
+      unsigned f = 0;
+      int is = -1;
+      OK(cuDevicePrimaryCtxGetState(g.dev, &f, &is));
+      return is;
+    };
+    CUcontext primary = nullptr;
+    OK(cuDevicePrimaryCtxRetain(&primary, g.dev));
+    OK(cuDevicePrimaryCtxRetain(&primary, g.dev));
+    CUgreenCtx c = nullptr;
+    OK(cuGreenCtxCreate(&c, desc_of(sms()), g.dev, kDefaultStream));
+    for (const char* key : {"release1", "release2", "release3"}) {
+      r.k(key, cuDevicePrimaryCtxRelease(g.dev));
+      r.k(std::string(key) + ".active", active());
+    }
+    r.k("destroy", cuGreenCtxDestroy(c));
+    r.k("destroy.active", active());
+    for (const char* key : {"release4", "release5"}) {
+      r.k(key, cuDevicePrimaryCtxRelease(g.dev));
+      r.k(std::string(key) + ".active", active());
+    }
+  });
+
   add("green.destroy_in_other_context", SLOW, [](Rec& r) {
     Green c;
     OK(cuCtxSetCurrent(nullptr));

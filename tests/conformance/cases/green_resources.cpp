@@ -181,6 +181,19 @@ void green_resources_cases() {
     }
   });
 
+  add("green.split_of_small_green_contexts", SLOW, [](Rec& r) {
+    for (unsigned size : {16u, 64u, 128u}) {
+      Green c(size);
+      CUdevResource of{};
+      OK(cuGreenCtxGetDevResource(c, &of, CU_DEV_RESOURCE_TYPE_SM));
+      for (unsigned least : {0u, 8u, 9u, 24u}) {
+        unsigned n = 77;
+        const std::string key = "of" + std::to_string(size) + "n" + std::to_string(least);
+        r.k(key, cuDevSmResourceSplitByCount(nullptr, &n, &of, nullptr, 0, least));
+        r.k(key + ".groups", n);
+      }
+    }
+  });
   add("green.split_of_made_up", ISO, [](Rec& r) {
     CUdevResource made{}, part = untouched();
     made.type = CU_DEV_RESOURCE_TYPE_SM;
@@ -215,14 +228,45 @@ void green_resources_cases() {
     OK(cuDevSmResourceSplitByCount(&other, &n, &all, nullptr, 0, 32));
     mixed[1] = other;
     r.k("of_two_splits", cuDevResourceGenerateDesc(&d, mixed, 2));
-    r.k("none", cuDevResourceGenerateDesc(&d, groups, 0));
-    r.k("null_resources", cuDevResourceGenerateDesc(&d, nullptr, 1));
-    r.k("null_and_none", cuDevResourceGenerateDesc(&d, nullptr, 0));
-    r.k("null_out", cuDevResourceGenerateDesc(nullptr, groups, 1));
     CUdevResource invalid{};
     r.k("invalid_type", cuDevResourceGenerateDesc(&d, &invalid, 1));
     CUdevResource half[] = {groups[0], invalid};
     r.k("second_invalid", cuDevResourceGenerateDesc(&d, half, 2));
+  });
+  add("green.desc_of_none", ISO, [](Rec& r) {
+    CUdevResource all = all_sms();
+    CUdevResourceDesc d = nullptr;
+    r.k("res", cuDevResourceGenerateDesc(&d, &all, 0));
+  });
+  add("green.desc_null_resources", ISO, [](Rec& r) {
+    CUdevResourceDesc d = nullptr;
+    r.k("res", cuDevResourceGenerateDesc(&d, nullptr, 1));
+  });
+  add("green.desc_null_out", ISO, [](Rec& r) {
+    CUdevResource all = all_sms();
+    r.k("res", cuDevResourceGenerateDesc(nullptr, &all, 1));
+  });
+
+  // What overlaps, or comes from several divisions.
+  add("green.desc_of_mixtures", ISO | SLOW, [](Rec& r) {
+    CUdevResource all = all_sms(), groups[2]{}, other{};
+    unsigned n = 2;
+    OK(cuDevSmResourceSplitByCount(groups, &n, &all, nullptr, 0, 16));
+    n = 1;
+    OK(cuDevSmResourceSplitByCount(&other, &n, &all, nullptr, 0, 32));
+    const auto context_of = [&](const char* key, CUdevResource a, CUdevResource b) {
+      CUdevResource parts[] = {a, b}, of{};
+      CUdevResourceDesc d = nullptr;
+      CUgreenCtx c = nullptr;
+      OK(cuDevResourceGenerateDesc(&d, parts, 2));
+      if (r.k(key, cuGreenCtxCreate(&c, d, g.dev, CU_GREEN_CTX_DEFAULT_STREAM)) != CUDA_SUCCESS) return;
+      OK(cuGreenCtxGetDevResource(c, &of, CU_DEV_RESOURCE_TYPE_SM));
+      r.k(std::string(key) + ".is", text_of(of));
+      cuGreenCtxDestroy(c);
+    };
+    context_of("twice_the_same", groups[0], groups[0]);
+    context_of("group_and_all", groups[0], all);
+    context_of("of_two_splits", groups[0], other);
   });
 
   add("green.desc_of_made_up", ISO, [](Rec& r) {

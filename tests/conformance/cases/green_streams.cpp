@@ -245,7 +245,7 @@ void green_streams_cases() {
     mark(made_later, later);
     {
       Current cur(c.context());
-      OK(cuMemsetD32Async(in_null.d, 1, 1, PER_THREAD));
+      OK(cuMemsetD32Async(in_null.d, 1, 1, LEGACY));
     }
     r.k("outside", late(out));
     r.k("inside_early", early(in));
