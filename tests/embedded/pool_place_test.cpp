@@ -67,6 +67,28 @@ TEST_F(PoolPlace, CurrentPools) {
   }
 }
 
+// Memory of a managed pool is managed memory to prefetches; the block's next life knows nothing of them.
+TEST_F(PoolPlace, ManagedBlocksArePrefetched) {
+  const test_stream stream;
+  const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_MANAGED, nowhere);
+  const auto prefetched_to = [](CUdeviceptr memory) {
+    int device = 99;
+    EXPECT_EQ(driver.cuMemRangeGetAttribute(&device, sizeof device, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+                                            memory, bytes),
+              CUDA_SUCCESS);
+    return device;
+  };
+  for (int life = 0; life < 2; ++life) {
+    CUdeviceptr memory = 0;
+    ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, pool, stream), CUDA_SUCCESS);
+    EXPECT_EQ(prefetched_to(memory), CU_DEVICE_INVALID);
+    EXPECT_EQ(driver.cuMemPrefetchAsync_v2(memory, bytes, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, stream), CUDA_SUCCESS);
+    EXPECT_EQ(prefetched_to(memory), 0);
+    EXPECT_EQ(driver.cuMemFreeAsync(memory, stream), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
+}
+
 // A device's current pool is one of its own memory.
 TEST_F(PoolPlace, APoolOfAnotherPlaceIsRefused) {
   CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};

@@ -3,13 +3,14 @@
 
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/memory_pool.hpp"
 
 namespace weir::embedded::entry {
 
 // Managed memory that holds all of these bytes; null where there is none.
 inline const model::allocation* find_managed(abi::CUdeviceptr address, std::size_t bytes) {
   const model::allocation* found = model::address_map::find(address);
-  if (found == nullptr || found->kind != model::memory_kind::managed) return nullptr;
+  if (found == nullptr || !model::is_managed(*found)) return nullptr;
   return found->holds_range(address, bytes) ? found : nullptr;
 }
 

@@ -21,19 +21,13 @@ CUresult write(void* to, const Value& value) {
   return CUDA_SUCCESS;
 }
 
-// May the host use the address itself?
-bool is_the_hosts(const allocation& memory) {
-  const bool of_managed_pool = memory.pool != nullptr && memory.pool->place().is_managed();
-  return memory.on_host || memory.kind == memory_kind::managed || of_managed_pool;
-}
-
 CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute, void* to) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write(to, pointer);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return is_the_hosts(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return of.on_host || model::is_managed(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return write(to, of.sync_memops.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return write(to, of.id);

@@ -10,6 +10,7 @@
 #include "embedded/model/address_map.hpp"
 #include "embedded/model/backing.hpp"
 #include "embedded/model/device.hpp"
+#include "embedded/model/managed_advice.hpp"
 #include "embedded/model/pool_registry.hpp"
 #include "embedded/model/stream.hpp"
 
@@ -93,6 +94,7 @@ CUresult memory_pool::allocate(std::size_t bytes, stream& by, CUdeviceptr* out) 
 bool memory_pool::free(allocation& block, std::uintptr_t address, engine::point until) {
   const std::lock_guard lock{lock_};
   if (block.pool != this || block.start() != address || !block.holds(address)) return false;
+  if (place_.is_managed()) managed_advice::forget(block);
   push(block, until);
   used_ -= block.close();
   if (reserved_ > threshold_) pool_registry::expect_idle_memory();

@@ -109,4 +109,10 @@ class memory_pool {
   std::vector<std::pair<int, abi::CUmemAccess_flags>> access_;
 };
 
+// Is it managed memory, of a pool or by itself?
+[[nodiscard]] inline bool is_managed(const allocation& memory) noexcept {
+  const memory_pool* pool = memory.pool;
+  return memory.kind == memory_kind::managed || (pool != nullptr && pool->place().is_managed());
+}
+
 }  // namespace weir::embedded::model
