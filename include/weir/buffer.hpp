@@ -41,6 +41,7 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   void belong_to(stream_ref stream, call_site at);
   [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
   first_failure free_in(CUstream_st* stream) noexcept;
+  void free_later(CUstream_st* own) noexcept;
   void let_go() noexcept;
 
   CUstream_st* stream_ = closed_handle<CUstream_st>();

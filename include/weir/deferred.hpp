@@ -24,7 +24,8 @@ struct chore {
 //
 //   in a host function         where CUDA calls are forbidden; the closures of host functions go this way too
 //   during a capture           begun through weir: frees would break it, so they wait until no such capture is open
-//   pinned memory in use       until the copies that use it are done
+//   pinned memory              until the copies that use it are done; a driver may wait for its device to free it
+//   a buffer's free            if its stream cannot be made to wait for the others that used it, until they are done
 //
 // Nothing has to be done for it. What is left at exit is done before the program ends, unless the driver has gone
 // first; pinned memory that is still in use then goes with the process, as nobody waits for a device at exit.

@@ -25,7 +25,7 @@ namespace detail {
 struct error_details;
 }
 
-// A call that failed. Copies share what they hold and never throw.
+// A call that failed. Copies share what they hold and never throw. Thread safety: as any object; copies are apart.
 class WEIR_EXPORT error : public std::system_error {
  public:
   // For weir and for code that extends it. `call` is a literal, or lives as long as the program.
@@ -47,7 +47,8 @@ class WEIR_EXPORT error : public std::system_error {
   // The line of the program that called weir.
   [[nodiscard]] call_site where() const noexcept;
 
-  // What failed afterwards, while this one was being cleaned up, in order.
+  // What failed afterwards, while this one was being cleaned up, in order. Attaching changes this object alone: earlier
+  // copies of it, and what() and attached() taken before, are not part of it.
   [[nodiscard]] std::span<const error> attached() const noexcept;
   void attach(const error& later);
 

@@ -47,8 +47,8 @@ class pinned_buffer {
   explicit pinned_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
       : memory_{size, sizeof(T), gpu, at} {}
 
-  // Does not wait for the streams that weir knows to use it. Memory that none uses is freed at once, and a GPU's driver
-  // waits for the whole device in that call (cuMemFreeHost). What fails goes to on_unraised_error.
+  // Never blocks: another thread frees it when the streams that weir knows to use it are done, and waits there for the
+  // whole device where a GPU's driver does so (cuMemFreeHost). What fails goes to on_unraised_error.
   pinned_buffer(pinned_buffer&&) noexcept = default;
   pinned_buffer& operator=(pinned_buffer&&) noexcept = default;
 

@@ -2,6 +2,7 @@
 #include <weir/buffer.hpp>
 
 #include "api/check.hpp"
+#include "api/free_when_unused.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
 #include "api/make_current.hpp"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace weir::detail {
@@ -164,12 +166,38 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
       failure.note(answer, "cuStreamWaitEvent");
       if (answer != CUDA_SUCCESS) stream = own;
     }
-    if (uses_ != nullptr) uses_->make_wait(stream, failure);
-    failure.note(driver().cuMemFreeAsync(device_address(address_), stream), "cuMemFreeAsync");
+    first_failure wait_failure;
+    if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
+    if (wait_failure.code == errc::success) {
+      failure.note(driver().cuMemFreeAsync(device_address(address_), stream), "cuMemFreeAsync");
+    } else {
+      failure.note(wait_failure.code, wait_failure.call);
+      free_later(own);
+    }
     if (pushed) pop_current();
   }
   let_go();
   return failure;
+}
+
+// A free that does not wait for a stream that still uses the memory would give it to somebody else too early. So weir's
+// own thread does it when all uses are done, in a stream that every thread can name.
+void stream_memory::free_later(CUstream own) noexcept {
+  const CUstream stream = own == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : own;
+  free_when_unused(std::unique_ptr<use_list>{std::exchange(uses_, nullptr)},
+                   [address = address_, stream, context = device_context_,
+                    state = std::exchange(state_, nullptr)](first_failure failure) {
+                     try {
+                       const make_current current{context, call_site{}};
+                       failure.note(driver().cuMemFreeAsync(device_address(address), stream), "cuMemFreeAsync");
+                     } catch (...) {
+                       failure.note_exception("cuCtxPushCurrent");
+                     }
+                     if (state != nullptr) state->drop(share::user);
+                     if (failure.code != errc::success) {
+                       report_unraised(failure.code, failure.call, subject::memory(address));
+                     }
+                   });
 }
 
 // Closes without a free.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,7 @@ namespace detail {
 
 struct error_details {
   std::atomic<int> holders{1};
-  const char* call;
+  const char* call = "";
   std::string object;
   std::string advice;
   call_site where;
@@ -75,6 +76,10 @@ struct error_details {
     for (const error& later : attached) text += fmt::format(" [then {}]", later.what());
   }
 };
+
+void let_go(error_details* details) noexcept {
+  if (details->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete details;
+}
 
 }  // namespace detail
 
@@ -100,9 +105,7 @@ error& error::operator=(const error& other) noexcept {
   return *this;
 }
 
-error::~error() {
-  if (details_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete details_;
-}
+error::~error() { detail::let_go(details_); }
 
 const char* error::call() const noexcept { return details_->call; }
 const std::string& error::object() const noexcept { return details_->object; }
@@ -111,10 +114,20 @@ call_site error::where() const noexcept { return details_->where; }
 const char* error::what() const noexcept { return details_->text.c_str(); }
 std::span<const error> error::attached() const noexcept { return details_->attached; }
 
+// What is shared never changes, so errors can be read and attached to by any thread that has its own copy, and what is
+// attached to each other is never a circle, which would keep itself alive for ever.
 void error::attach(const error& later) {
-  if (later.details_ == details_) return;  // itself, which would keep it alive for ever
-  details_->attached.push_back(later);
-  details_->compose(code().value());
+  if (later.details_ == details_) return;  // itself, which is nothing new
+  std::vector<error> all{details_->attached};
+  all.push_back(later);
+  auto mine = std::make_unique<detail::error_details>();
+  mine->call = details_->call;
+  mine->object = details_->object;
+  mine->advice = details_->advice;
+  mine->where = details_->where;
+  mine->attached = std::move(all);
+  mine->compose(code().value());
+  detail::let_go(std::exchange(details_, mine.release()));
 }
 
 }  // namespace weir

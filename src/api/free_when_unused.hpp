@@ -10,14 +10,10 @@
 
 namespace weir::detail {
 
-// Calls free(failure) once, without waiting: now if that is allowed and nothing uses the memory, else by weir's own
-// thread as soon as it is. `failure` is what failed while the uses were asked for.
+// Has weir's own thread call free(failure), once, as soon as it is allowed and nothing uses the memory any more.
+// `failure` is what failed while the uses were asked for. Nobody waits here.
 template <class Free>
 void free_when_unused(std::unique_ptr<use_list> uses, Free free) noexcept {
-  if (may_free() && uses == nullptr) {
-    free(first_failure{});
-    return;
-  }
   defer([uses = std::move(uses), free = std::move(free), frozen = false, failure = first_failure{}]() mutable {
     if (!may_free()) return chore_result::capture_open;
     if (uses != nullptr && !std::exchange(frozen, true)) uses->freeze(failure);

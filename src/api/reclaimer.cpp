@@ -54,6 +54,8 @@ class reclaimer {
     } while (!queue_.compare_exchange_weak(head, &what, std::memory_order_release, std::memory_order_relaxed));
     // Only the first of a burst pays for waking the thread; while there is none, each tries to start it.
     if (head == nullptr || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
+    // Statics that are destroyed after the drain at exit leave further ones: they get a drain of their own.
+    if (exiting_.load(std::memory_order_relaxed) && exiting_.exchange(false)) drain_at_exit();
   }
 
   [[nodiscard]] std::size_t unfinished() const noexcept { return unfinished_.load(std::memory_order_acquire); }
@@ -79,13 +81,20 @@ class reclaimer {
     if (start_thread()) work_.notify_one();
   }
 
+  static void drain_at_exit() noexcept {
+    std::atexit([] {
+      instance().exiting_ = true;
+      instance().drain(false);
+    });
+  }
+
   // With the lock held.
   bool start_thread() noexcept {
     if (started_) return true;
     try {
       std::thread{[this] { run(); }}.detach();
       started_ = true;
-      std::atexit([] { instance().drain(false); });
+      drain_at_exit();
     } catch (const std::system_error&) {
       // The chores stay in the queue, and the next one tries again.
     }
@@ -155,6 +164,7 @@ class reclaimer {
   std::atomic<chore*> queue_{nullptr};  // a stack: the newest first
   std::atomic<std::size_t> unfinished_{0};
   std::atomic<std::thread::id> thread_{};
+  std::atomic<bool> exiting_{false};  // a drain at exit has begun, and nobody has asked for another since
 
   std::mutex mutex_;  // held for the following only, never while a chore runs
   std::condition_variable work_;

@@ -125,7 +125,12 @@ void use_list::mark(CUstream stream, call_site at) {
     if (found == nullptr || found->event == nullptr) return;
     event = found->event;
   }
-  check(driver().cuEventRecord(event, stream), "cuEventRecord", stream_ref{stream}, at);
+  const CUresult answer = driver().cuEventRecord(event, stream);
+  if (answer == CUDA_SUCCESS) [[likely]] {
+    return;
+  }
+  // The work is queued already, so the operation has succeeded; what cannot be marked has to be done.
+  if (driver().cuStreamSynchronize(stream) != CUDA_SUCCESS) check(answer, "cuEventRecord", stream_ref{stream}, at);
 }
 
 void use_list::make_wait(CUstream waiter, first_failure& failure) noexcept {

@@ -28,7 +28,7 @@ class use_list {
   // holds the stream, so that later uses on it need no more? Then the stream becomes the first of `homes`, which never
   // keep a stream that the list has let go of.
   bool note(abi::CUstream stream, std::span<abi::CUstream> homes, call_site at);
-  // After it was queued.
+  // After it was queued. Where the driver cannot mark it this waits for it; fails only if that cannot be either.
   void mark(abi::CUstream stream, call_site at);
 
   // Makes later work of `waiter` wait, on the device, for all uses so far; goes on where one fails.

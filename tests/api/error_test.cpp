@@ -5,8 +5,10 @@
 
 #include <string>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -114,7 +116,42 @@ TEST(Error, AttachedOnesAreKeptInOrderAndSaid) {
   EXPECT_EQ(first.attached()[1].result(), errc::out_of_memory);
   EXPECT_EQ(first.result(), errc::launch_failed);
   EXPECT_NE(std::string{first.what()}.find("event 8"), std::string::npos);
-  EXPECT_EQ(same.attached().size(), 2u) << "copies share";
+  EXPECT_TRUE(same.attached().empty()) << "what is shared never changes";
+  EXPECT_EQ(std::string{same.what()}.find("event 8"), std::string::npos);
+}
+
+// Neither is kept alive by the other: each holds what the other was.
+TEST(Error, ThoseAttachedToEachOtherMakeNoCircle) {
+  error a = example(errc::launch_failed, "one");
+  error b = example(errc::out_of_memory, "two");
+  a.attach(b);
+  b.attach(a);
+  a.attach(b);
+  ASSERT_EQ(a.attached().size(), 2u);
+  EXPECT_TRUE(a.attached()[0].attached().empty());
+  ASSERT_EQ(a.attached()[1].attached().size(), 1u);
+  EXPECT_EQ(a.attached()[1].attached()[0].attached().size(), 1u);
+  error inner = a.attached()[0];
+  inner.attach(a);
+  EXPECT_TRUE(a.attached()[0].attached().empty());
+}
+
+TEST(Error, ThreadsThatAttachToTheirOwnCopiesDoNotMeet) {
+  const error shared = example(errc::launch_failed, "one");
+  const error later = example(errc::out_of_memory, "two");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        error mine = shared;
+        mine.attach(later);
+        mine.attach(later);
+        EXPECT_EQ(mine.attached().size(), 2u);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(shared.attached().empty());
 }
 
 TEST(Error, AssigningTakesAllOfTheOther) {

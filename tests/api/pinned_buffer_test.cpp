@@ -7,6 +7,7 @@
 #include <weir/pinned_buffer.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -156,9 +157,27 @@ TEST_F(PinnedBuffer, OneInUseIsFreedWhenItsCopiesAreDone) {
   EXPECT_EQ(contents(s, x), std::vector<std::uint32_t>(size, 77u));
 }
 
-TEST_F(PinnedBuffer, OneOutOfUseIsFreedAtOnce) {
+// Keeps the thread that destroys it until it is told to go on.
+struct keeper {
+  std::atomic<bool>* go_on;
+  explicit keeper(std::atomic<bool>& flag) : go_on{&flag} {}
+  keeper(keeper&& other) noexcept : go_on{std::exchange(other.go_on, nullptr)} {}
+  keeper& operator=(keeper&&) = delete;
+  ~keeper() {
+    while (go_on != nullptr && !*go_on) std::this_thread::yield();
+  }
+};
+
+// A driver may wait for its whole device in that call, so it is another thread that makes it.
+TEST_F(PinnedBuffer, OneOutOfUseIsFreedByAnotherThread) {
   const failing_table calls;
+  std::atomic<bool> go_on{false};
+  launch_host_once(s, [kept = keeper{go_on}] {});  // what destroys closures frees memory as well
+  s.sync();
   { const pinned_buffer<int> x{size}; }
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
+  go_on = true;
+  drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
 }
 

@@ -20,6 +20,7 @@
 #include "embedded/model/process.hpp"
 #include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/unraised.hpp"
 
 namespace weir {
 namespace {
@@ -101,6 +102,20 @@ TEST_F(Verify, WhatFailedBeforeIsToldAsSuch) {
   EXPECT_EQ(failure->result(), errc::launch_failed);
   EXPECT_NE(failure->advice().find("before the operation was queued"), std::string::npos);
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
+}
+
+// Where nothing can be thrown the hook is told.
+TEST_F(Verify, WhatADestructorFindsReachesTheHook) {
+  const test::unraised_errors unraised;
+  failing_table faults;
+  const verify_mode on;
+  {
+    buffer<int> y{s, 10};
+    faults.fail(&driver_table::cuStreamQuery, 2, abi::CUDA_ERROR_LAUNCH_FAILED);
+  }
+  ASSERT_EQ(unraised.errors().size(), 1u);
+  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFreeAsync");
+  EXPECT_NE(unraised.errors()[0].advice().find("was queued and then failed"), std::string::npos);
 }
 
 // A later error of something else does not carry the words of an earlier one.

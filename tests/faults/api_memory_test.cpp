@@ -2,6 +2,7 @@
 #include <weir/buffer.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
+#include <weir/deferred.hpp>
 #include <weir/fill.hpp>
 #include <weir/pinned_buffer.hpp>
 
@@ -94,17 +95,27 @@ TEST_F(MemoryFaults, AUseThatCannotBeNotedIsNotQueued) {
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 1);
 }
 
-TEST_F(MemoryFaults, NotingAUse) {
-  every_call_may_fail([&] {
-    pinned_buffer<int> pinned{size};
-    pinned.used_on(stream_ref{raw});
-    return pinned;
-  });
+// The work is queued by then, so the operation succeeds; what cannot be marked is waited for.
+TEST_F(MemoryFaults, AUseThatCannotBeMarkedIsWaitedFor) {
+  pinned_buffer<std::uint32_t> pinned{size};
+  failing_table faults;
+  faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  fill(stream_ref{raw}, pinned, 5u);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamSynchronize), 1);
+  EXPECT_EQ(pinned[size - 1], 5u);
+  faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  const auto failure = failure_of([&] { pinned.used_on(stream_ref{raw}); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::out_of_memory);
+  EXPECT_STREQ(failure->call(), "cuEventRecord");
 }
 
-// What fails does not keep the rest from being done.
-TEST_F(MemoryFaults, ClosingABufferReportsTheFirstFailureAndFreesAllTheSame) {
+// Memory whose free cannot be made to wait for a stream that still uses it is not given to somebody else meanwhile.
+TEST_F(MemoryFaults, ABufferWhoseFreeCannotWaitIsFreedWhenItsUsesAreDone) {
   buffer<int> x{s, size};
+  t.wait(s);
+  test::gate held{t};
   x.used_on(t);
   failing_table faults;
   faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
@@ -113,9 +124,33 @@ TEST_F(MemoryFaults, ClosingABufferReportsTheFirstFailureAndFreesAllTheSame) {
   EXPECT_EQ(failure->result(), errc::system_not_ready);
   EXPECT_STREQ(failure->call(), "cuStreamWaitEvent");
   EXPECT_TRUE(x.closed());
-  EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 1);
   x.close();
+  EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 0);
+  held.open();
+  drain_deferred();
   EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 1);
+}
+
+// Its stream lives until then.
+TEST_F(MemoryFaults, TheStreamOfSuchABufferIsThereForItsFree) {
+  failing_table faults;
+  {
+    const unraised_errors unraised;
+    test::gate held{t};
+    stream home{gpu};
+    {
+      buffer<int> x{home, size};
+      x.used_on(t);
+      faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    }
+    EXPECT_EQ(unraised.count(), 1u);
+    home.close();
+    EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), 0);
+    held.open();
+    drain_deferred();
+  }
+  EXPECT_EQ(faults.count(&driver_table::cuMemFreeAsync), 1);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 
 // Rule 160.
@@ -127,10 +162,13 @@ TEST_F(MemoryFaults, ADestructorsFailureReachesTheHook) {
     failing_table faults;
     faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
     faults.fail(&driver_table::cuMemFreeHost, 1, abi::CUDA_ERROR_INVALID_VALUE);
-    pinned_buffer<int> pinned{size};
-    buffer<int> x{s, size};
-    pinned_memory = pinned.data();
-    device_memory = reinterpret_cast<std::uintptr_t>(x.data());
+    {
+      pinned_buffer<int> pinned{size};
+      buffer<int> x{s, size};
+      pinned_memory = pinned.data();
+      device_memory = reinterpret_cast<std::uintptr_t>(x.data());
+    }
+    drain_deferred();
   }
   const std::vector<error> errors = unraised.errors();
   ASSERT_EQ(errors.size(), 2u);
@@ -152,10 +190,13 @@ TEST_F(MemoryFaults, ADriverThatIsShuttingDownIsNoFailure) {
     failing_table faults;
     faults.fail(&driver_table::cuMemFreeAsync, 1, abi::CUDA_ERROR_DEINITIALIZED);
     faults.fail(&driver_table::cuMemFreeHost, 1, abi::CUDA_ERROR_DEINITIALIZED);
-    pinned_buffer<int> pinned{size};
-    buffer<int> x{s, size};
-    pinned_memory = pinned.data();
-    device_memory = reinterpret_cast<std::uintptr_t>(x.data());
+    {
+      pinned_buffer<int> pinned{size};
+      buffer<int> x{s, size};
+      pinned_memory = pinned.data();
+      device_memory = reinterpret_cast<std::uintptr_t>(x.data());
+    }
+    drain_deferred();
   }
   EXPECT_EQ(unraised.count(), 0u);
   EXPECT_EQ(driver().cuMemFreeAsync(device_memory, s.get()), abi::CUDA_SUCCESS);

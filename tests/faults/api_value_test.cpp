@@ -47,21 +47,25 @@ TEST_F(ValueFaults, AskingWhatADeviceCanDo) {
   every_call_may_fail([&] { static_cast<void>(words_of(gpu)); });
 }
 
-// On a stream of somebody else's each use is marked by an event.
+// On a stream of somebody else's each use is marked by an event, which is made before anything is queued.
 TEST_F(ValueFaults, OnForeignStreams) {
   abi::CUstream raw = nullptr;
   {
     const context_scope current{gpu};
     ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
   }
-  every_call_may_fail([&] {
-    word<std::uint32_t> w;
-    value_batch batch;
-    batch.write(w, 1);
+  value_batch batch;
+  batch.write(w32, 1);
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(result_of([&] { batch.submit(raw); }), errc::out_of_memory);
+    EXPECT_EQ(faults.count(&driver_table::cuStreamBatchMemOp_v2), 0);
     batch.submit(raw);
-    return w;
-  });
+    EXPECT_EQ(faults.count(&driver_table::cuEventRecord), 1);
+  }
   stream_ref{raw}.sync();
+  EXPECT_EQ(w32.load(), 1u);
   EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
 }
 

@@ -25,6 +25,7 @@ struct driver_function {
   std::string_view symbol;
   const char* name;  // what an error calls it
   void (*fail)(failing_table&, int nth, abi::CUresult code);
+  void (*fail_from)(failing_table&, abi::CUresult code);  // the next call and all after it
   int (*count)(const failing_table&);
 };
 
@@ -32,6 +33,7 @@ inline constexpr driver_function driver_functions[] = {
 #define WEIR_FUNCTION(symbol, base, version, variant, parameters, arguments)                                \
   {#symbol, #base,                                                                                          \
    [](failing_table& table, int nth, abi::CUresult code) { table.fail(&driver_table::symbol, nth, code); }, \
+   [](failing_table& table, abi::CUresult code) { table.fail_from(&driver_table::symbol, 1, code); },       \
    [](const failing_table& table) { return table.count(&driver_table::symbol); }},
 #include "driver/functions.def"
 #undef WEIR_FUNCTION
