@@ -100,16 +100,16 @@ void device_odd_cases() {
       r.k(key + ".ended", memchr(text, 0, sizeof text) != nullptr);
     }
     CUdevice d = -1;
-    const auto back = [&](const char* key, std::string text) {
+    const auto back = [&](const std::string& key, const std::string& text) {
       d = -1;
       r.k(key, cuDeviceGetByPCIBusId(&d, text.c_str()));
-      r.k(std::string(key) + ".same", d == g.dev);
+      r.k(key + ".same", d == g.dev);
     };
     const std::string whole = id;
     back("whole", whole);
     back("lower", lower(whole));
     back("no_function", whole.substr(0, whole.size() - 2));
-    back("no_domain", whole.substr(whole.find(':') + 1));
+    back("~no_domain", whole.substr(whole.find(':') + 1));
     back("long_domain", "0000" + whole);
     back("function7", whole.substr(0, whole.size() - 1) + "7");
     back("empty", "");
