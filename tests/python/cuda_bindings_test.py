@@ -8,7 +8,7 @@ import sys
 import unittest
 
 try:
-    from cuda.bindings import driver
+    from cuda.bindings import driver, runtime
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -99,6 +99,25 @@ class Driver(unittest.TestCase):
         broken = driver.CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
         self.assertEqual(driver.cuStreamEndCapture(self.stream)[0], broken)
         done(driver.cuStreamSynchronize(self.stream))
+
+
+class Runtime(unittest.TestCase):
+    """What tools/python/sitecustomize.py makes of the driver API: the runtime's functions that cuda.core calls."""
+
+    def test_it_speaks_of_the_drivers_devices(self):
+        done(driver.cuInit(0))
+        self.assertEqual(runtime.cudaGetDeviceCount(), (runtime.cudaError_t.cudaSuccess, done(driver.cuDeviceGetCount())))
+        self.assertEqual(runtime.cudaDeviceGetPCIBusId(13, 0)[1], done(driver.cuDeviceGetPCIBusId(13, 0)))
+        major = runtime.cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor
+        self.assertEqual(runtime.cudaDeviceGetAttribute(major, 0)[1], 9)
+        self.assertEqual(runtime.cudaDeviceGetPCIBusId(13, 64)[0], runtime.cudaError_t.cudaErrorInvalidDevice)
+
+    def test_it_makes_a_context_current_where_there_is_none(self):
+        done(driver.cuInit(0))
+        done(driver.cuCtxSetCurrent(None))
+        self.assertEqual(runtime.cudaGetDevice(), (runtime.cudaError_t.cudaSuccess, 0))
+        self.assertNotEqual(int(done(driver.cuCtxGetCurrent())), 0)
+        self.assertEqual(runtime.cudaDeviceSynchronize(), (runtime.cudaError_t.cudaSuccess,))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,11 @@ SYSTEM = "cuda.core.system"
 
 def is_embedded(driver):
     """Is the driver that cuda.bindings found weir's? Its devices say so: no GPU has their name."""
-    driver.cuInit(0)
-    answer, name = driver.cuDeviceGetName(64, 0)
+    try:
+        driver.cuInit(0)
+        answer, name = driver.cuDeviceGetName(64, 0)
+    except RuntimeError:  # there is no driver at all, which whoever calls it will be told
+        return False
     return answer == 0 and name.split(b"\0")[0] == b"weir embedded device"
 
 
