@@ -1,6 +1,7 @@
 // entry/event.cpp - cuEvent*.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/new_event.hpp"
 #include "embedded/model/capture.hpp"
 
 namespace weir::embedded::entry {
@@ -13,10 +14,7 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
     if (event == nullptr || (flags & ~known) != 0 || timed_between_processes) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    model::event* made = p.events.acquire();
-    made->open(*context, flags);
-    *event = static_cast<CUevent>(p.events.publish(made));
-    return CUDA_SUCCESS;
+    return publish_event(p, event, [&](model::event& made) { return made.open(*context, flags); });
   });
 }
 

@@ -2,6 +2,7 @@
 #include "embedded/model/memory_pool.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/model/ipc_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
 
 #include <algorithm>
@@ -24,6 +25,14 @@ CUresult with_pool(CUmemoryPool handle, Body&& body) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
     memory_pool* pool = registry::find(handle);
     return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : body(p, *pool);
+  });
+}
+
+// The same with a pool that has memory of its own, which one of another process has not.
+template <class Body>
+CUresult with_own_pool(CUmemoryPool handle, Body&& body) {
+  return with_pool(handle, [&](model::process& p, memory_pool& found) -> CUresult {
+    return found.sharing.imported() ? CUDA_ERROR_INVALID_VALUE : body(p, found);
   });
 }
 
@@ -82,32 +91,41 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     model::device* on = find_place(p, props->location, props->allocType, place);
     if (on == nullptr || !are_possible(*props)) return CUDA_ERROR_INVALID_VALUE;
     if (props->maxSize > addresses) return CUDA_ERROR_OUT_OF_MEMORY;
-    *pool = registry::create(*on, place, props->maxSize);
+    const CUmemoryPool made = registry::create(*on, place, props->maxSize);
+    if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
+      memory_pool& found = *registry::find(made);
+      if (const CUresult status = found.sharing.make(on->ordinal()); status != CUDA_SUCCESS) {
+        (void)registry::destroy(found);
+        return status;
+      }
+    }
+    *pool = made;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return with_pool(pool, [](model::process&, memory_pool& found) {
+    if (found.sharing.imported()) return model::ipc_pool::destroy(found);
     return registry::destroy(found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
-  return with_pool(pool, [&](model::process&, memory_pool& found) {
+  return with_own_pool(pool, [&](model::process&, memory_pool& found) {
     found.trim(keep);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  return with_pool(pool, [&](model::process&, memory_pool& found) {
+  return with_own_pool(pool, [&](model::process&, memory_pool& found) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE : found.get(attribute, value);
   });
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  return with_pool(pool, [&](model::process&, memory_pool& found) {
+  return with_own_pool(pool, [&](model::process&, memory_pool& found) {
     return value == nullptr ? CUDA_ERROR_INVALID_VALUE : found.set(attribute, value);
   });
 }
@@ -140,11 +158,6 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
   });
 }
 
-// No pool here can be shared with another process, whatever it was made for.
-CUresult cuMemPoolExportToShareableHandle(void*, CUmemoryPool pool, CUmemAllocationHandleType, unsigned long long) {
-  return with_pool(pool, [](model::process&, memory_pool&) { return CUDA_ERROR_INVALID_VALUE; });
-}
-
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   return tell(pool, device, CUDA_ERROR_INVALID_DEVICE, &registry::default_pool);
 }
@@ -160,6 +173,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
     if (of == nullptr || wanted == nullptr || &wanted->owner() != of || !wanted->place().is_device()) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
     registry::make_current(*of, wanted->place(), *wanted);
     return CUDA_SUCCESS;
   });
@@ -180,6 +194,7 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
     model::device* on = find_place(p, *location, type, place);
     memory_pool* wanted = registry::find(pool);
     if (on == nullptr || wanted == nullptr || !(wanted->place() == place)) return CUDA_ERROR_INVALID_VALUE;
+    if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
     registry::make_current(*on, place, *wanted);
     return CUDA_SUCCESS;
   });

@@ -21,6 +21,11 @@ CUresult write(void* to, const Value& value) {
   return CUDA_SUCCESS;
 }
 
+// How the memory may be handed on to another process; a pool's is handed on with its pool.
+CUmemAllocationHandleType handle_types(const allocation& of) {
+  return of.pool != nullptr ? of.pool->sharing.handle_types() : of.handle_types;
+}
+
 CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute, void* to) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
@@ -39,7 +44,7 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(to, of.bytes.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_MAPPED: return write(to, true);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, of.handle_types);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, handle_types(of));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, false);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);

@@ -33,7 +33,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::memory_pool* from = model::pool_registry::find(pool);
-    if (address == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (address == nullptr || from == nullptr || from->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
     return allocate(*from, bytes, *by, address);

@@ -75,6 +75,8 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.on = nullptr;
   record.pool = nullptr;
   record.elements = nullptr;
+  record.store = nullptr;
+  record.piece.store(-1, std::memory_order_relaxed);
   return record;
 }
 

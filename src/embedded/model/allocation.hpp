@@ -14,6 +14,7 @@ struct array;
 class context;
 class device;
 class memory_pool;
+class shared_store;
 
 // How the memory came about, which decides how it is freed and what is told of it.
 enum class memory_kind : std::uint8_t {
@@ -25,6 +26,7 @@ enum class memory_kind : std::uint8_t {
   array,       // cuArrayCreate: its address is nobody's business
   mapped,      // cuMemMap: in a range that the program reserved (address_space.hpp)
   imported,    // cuExternalMemoryGetMappedBuffer
+  opened,      // another process's, cuIpcOpenMemHandle
 };
 
 // A record of the address map (address_map.hpp). Records are reused but their memory is never given back, so that a
@@ -44,8 +46,10 @@ struct allocation {
   abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;  // how it may be handed on
   context* owner = nullptr;  // null for pooled memory, which belongs to its pool, and for mapped memory
   device* on = nullptr;
-  memory_pool* pool = nullptr;  // of pooled memory only
-  array* elements = nullptr;    // of an array's memory only
+  memory_pool* pool = nullptr;    // of pooled memory only
+  array* elements = nullptr;      // of an array's memory only
+  shared_store* store = nullptr;  // where it lies, if other processes may have it
+  std::atomic<int> piece{-1};     // its number there, once one may open it
 
   // While it is a free block of its pool; guarded by the pool's lock.
   engine::point free_at;

@@ -1,4 +1,4 @@
-// model/backing.cpp - small blocks from the heap, large ones from the system, and a few of these kept warm.
+// model/backing.cpp - small blocks from the heap, large ones and those to be shared from the system, a few kept warm.
 #include "embedded/model/backing.hpp"
 
 #include <sys/mman.h>
@@ -9,6 +9,10 @@
 #include <mutex>
 
 #include "embedded/model/device.hpp"
+#include "embedded/model/shared_store.hpp"
+
+extern "C" void __asan_poison_memory_region(const volatile void* at, std::size_t bytes);
+extern "C" void __asan_unpoison_memory_region(const volatile void* at, std::size_t bytes);
 
 namespace weir::embedded::model {
 namespace {
@@ -22,27 +26,42 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// The length of the mapping for a block: whole pages, and whole huge pages where these are worth having.
+// The length of the mapping for a block: whole pages, and whole huge pages where these are worth having. Where overruns
+// are looked for, some of it is always left over to find them by.
 constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
+  if (exact_blocks) return round_up(bytes + 1, 4096);
   return round_up(bytes, bytes >= huge_page ? huge_page : 4096);
 }
 
-bool is_mapped(std::size_t bytes) noexcept { return !exact_blocks && bytes >= smallest_mapping; }
+bool is_mapped(std::size_t bytes, const shared_store* in) noexcept {
+  return in != nullptr || (!exact_blocks && bytes >= smallest_mapping);
+}
 
-void* map_pages(std::size_t length) noexcept {
+void unmap(void* at, std::size_t length, shared_store* in) noexcept {
+  if (in != nullptr) {
+    in->remove(at, length);
+  } else {
+    munmap(at, length);
+  }
+}
+
+void* map_pages(std::size_t length, shared_store* in) noexcept {
   const std::size_t slack = length >= huge_page ? huge_page : 0;
   void* got = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return nullptr;
-  if (slack == 0) return got;
   // Huge pages need a start that is aligned like them; what lies before and behind it goes back.
   const auto start = reinterpret_cast<std::uintptr_t>(got);
-  const std::uintptr_t aligned = round_up(start, huge_page);
+  const std::uintptr_t aligned = slack != 0 ? round_up(start, huge_page) : start;
   if (aligned != start) munmap(got, aligned - start);
   if (const std::size_t rest = start + slack - aligned; rest != 0) {
     munmap(reinterpret_cast<void*>(aligned + length), rest);
   }
   auto* pages = reinterpret_cast<void*>(aligned);
-  madvise(pages, length, MADV_HUGEPAGE);
+  if (in != nullptr && !in->place(pages, length)) {
+    munmap(pages, length);
+    return nullptr;
+  }
+  if (slack != 0) madvise(pages, length, MADV_HUGEPAGE);
   return pages;
 }
 
@@ -50,25 +69,25 @@ void* map_pages(std::size_t length) noexcept {
 // spares a page fault for each of them.
 class warm_mappings {
  public:
-  void* take(std::size_t length) noexcept {
+  void* take(std::size_t length, const shared_store* in) noexcept {
     const std::lock_guard lock{mutex_};
     for (std::size_t i = count_; i-- > 0;) {
-      if (kept_[i].length == length) return remove(i).at;
+      if (kept_[i].length == length && kept_[i].in == in) return remove(i).at;
     }
     return nullptr;
   }
 
-  void keep(void* at, std::size_t length) noexcept {
+  void keep(void* at, std::size_t length, shared_store* in) noexcept {
     if (length > most_bytes) {
-      munmap(at, length);
+      unmap(at, length, in);
       return;
     }
     const std::lock_guard lock{mutex_};
     while (count_ == kept_.size() || bytes_ + length > most_bytes) {
       const mapping oldest = remove(0);
-      munmap(oldest.at, oldest.length);
+      unmap(oldest.at, oldest.length, oldest.in);
     }
-    kept_[count_++] = {at, length};
+    kept_[count_++] = {at, length, in};
     bytes_ += length;
   }
 
@@ -77,7 +96,7 @@ class warm_mappings {
     const std::lock_guard lock{mutex_};
     while (count_ != 0) {
       const mapping last = remove(count_ - 1);
-      munmap(last.at, last.length);
+      unmap(last.at, last.length, last.in);
     }
   }
 
@@ -85,6 +104,7 @@ class warm_mappings {
   struct mapping {
     void* at;
     std::size_t length;
+    shared_store* in;
   };
   static constexpr std::size_t most_bytes = std::size_t{256} << 20;
 
@@ -104,12 +124,27 @@ class warm_mappings {
 
 constinit warm_mappings warm;
 
-void* obtain_mapping(std::size_t bytes) noexcept {
+void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
-  if (void* kept = warm.take(length)) return kept;
-  if (void* fresh = map_pages(length)) return fresh;
+  if constexpr (exact_blocks) {
+    auto* fresh = static_cast<std::byte*>(map_pages(length, in));
+    if (fresh != nullptr) __asan_poison_memory_region(fresh + bytes, length - bytes);
+    return fresh;
+  }
+  if (void* kept = warm.take(length, in)) return kept;
+  if (void* fresh = map_pages(length, in)) return fresh;
   warm.drop();
-  return map_pages(length);
+  return map_pages(length, in);
+}
+
+void give_back_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
+  const std::size_t length = mapping_length(bytes);
+  if constexpr (exact_blocks) {
+    __asan_unpoison_memory_region(at, length);
+    unmap(at, length, in);
+  } else {
+    warm.keep(at, length, in);
+  }
 }
 
 void* obtain_heap_block(std::size_t bytes) noexcept {
@@ -119,21 +154,21 @@ void* obtain_heap_block(std::size_t bytes) noexcept {
 
 }  // namespace
 
-backing backing::obtain(std::size_t bytes, device* from) noexcept {
+backing backing::obtain(std::size_t bytes, device* from, shared_store* in) noexcept {
   constexpr std::size_t largest = std::size_t{1} << 47;  // of addresses on the processors that there are
   if (bytes > largest) return {};
   if (from != nullptr && !from->take(bytes)) return {};
-  void* at = is_mapped(bytes) ? obtain_mapping(bytes) : obtain_heap_block(bytes);
+  void* at = is_mapped(bytes, in) ? obtain_mapping(bytes, in) : obtain_heap_block(bytes);
   if (at == nullptr) {
     if (from != nullptr) from->give_back(bytes);
     return {};
   }
-  return backing{at, bytes, from};
+  return backing{at, bytes, from, in};
 }
 
-void backing::give_back(void* at, std::size_t bytes, device* from) noexcept {
-  if (is_mapped(bytes)) {
-    warm.keep(at, mapping_length(bytes));
+void backing::give_back(void* at, std::size_t bytes, device* from, shared_store* in) noexcept {
+  if (is_mapped(bytes, in)) {
+    give_back_mapping(at, bytes, in);
   } else {
     std::free(at);
   }

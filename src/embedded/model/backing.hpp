@@ -7,6 +7,7 @@
 namespace weir::embedded::model {
 
 class device;
+class shared_store;
 
 // Blocks in separate allocations of their exact size, so that the sanitizer sees every overrun.
 #if defined(__SANITIZE_ADDRESS__)
@@ -34,34 +35,38 @@ class backing {
 
   backing() noexcept = default;
   backing(backing&& other) noexcept
-      : at_{std::exchange(other.at_, nullptr)}, bytes_{other.bytes_}, from_{other.from_} {}
+      : at_{std::exchange(other.at_, nullptr)}, bytes_{other.bytes_}, from_{other.from_}, in_{other.in_} {}
   backing& operator=(backing&& other) noexcept {
     std::swap(at_, other.at_);
     std::swap(bytes_, other.bytes_);
     std::swap(from_, other.from_);
+    std::swap(in_, other.in_);
     return *this;
   }
   ~backing() {
-    if (at_ != nullptr) give_back(at_, bytes_, from_);
+    if (at_ != nullptr) give_back(at_, bytes_, from_, in_);
   }
 
-  // Takes a block. `from` is the device whose memory it counts against, null for memory that counts against none.
+  // Takes a block. `from` is the device whose memory it counts against, null for memory that counts against none; `in`
+  // is the store that it shall lie in, so that other processes can have it, null for memory of this process alone.
   // Empty where the device or the host has not that much left.
-  [[nodiscard]] static backing obtain(std::size_t bytes, device* from) noexcept;
+  [[nodiscard]] static backing obtain(std::size_t bytes, device* from, shared_store* in = nullptr) noexcept;
 
   // Gives back what release() gave out; the arguments are those of obtain().
-  static void give_back(void* at, std::size_t bytes, device* from) noexcept;
+  static void give_back(void* at, std::size_t bytes, device* from, shared_store* in = nullptr) noexcept;
 
   [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
   [[nodiscard]] void* get() const noexcept { return at_; }
   void* release() noexcept { return std::exchange(at_, nullptr); }
 
  private:
-  backing(void* at, std::size_t bytes, device* from) noexcept : at_{at}, bytes_{bytes}, from_{from} {}
+  backing(void* at, std::size_t bytes, device* from, shared_store* in) noexcept
+      : at_{at}, bytes_{bytes}, from_{from}, in_{in} {}
 
   void* at_ = nullptr;
   std::size_t bytes_ = 0;
   device* from_ = nullptr;
+  shared_store* in_ = nullptr;
 };
 
 // Gives a released block back as an operation of a stream: when the work before it is complete.
@@ -69,8 +74,9 @@ struct backing_release {
   void* at;
   std::size_t bytes;
   device* from;
+  shared_store* in = nullptr;
 
-  void run() const noexcept { backing::give_back(at, bytes, from); }
+  void run() const noexcept { backing::give_back(at, bytes, from, in); }
 };
 
 }  // namespace weir::embedded::model

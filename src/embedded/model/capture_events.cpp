@@ -19,6 +19,10 @@ CUevent handle_of(const event& e) { return static_cast<CUevent>(this_process().e
 CUresult capture::wait(stream& s, const event& e, unsigned flags) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (flags == CU_EVENT_WAIT_EXTERNAL) return add_node(s, wait_params{handle_of(e)});
+  if (e.shared()) {
+    valid_ = false;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   if (e.capture_id() == 0) {
     if (!e.recorded()) return CUDA_SUCCESS;
     valid_ = false;
@@ -51,6 +55,7 @@ CUresult capture::record(event& e, stream& s, unsigned flags) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (&e.owner() != &s.owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (flags == CU_EVENT_RECORD_EXTERNAL) return add_node(s, record_params{handle_of(e)});
+  if (e.shared()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   recorded_[&e] = part_of(s).frontier;
   e.set_capture_id(id_);
   return CUDA_SUCCESS;

@@ -4,10 +4,12 @@
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
 #include "embedded/model/external_memory.hpp"
+#include "embedded/model/ipc_memory.hpp"
 #include "embedded/model/managed_advice.hpp"
 #include "embedded/model/memory.hpp"
 #include "embedded/model/memory_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
+#include "embedded/model/shared_store.hpp"
 #include "embedded/model/stream.hpp"
 
 namespace weir::embedded::model::memory {
@@ -21,18 +23,24 @@ device* accounted_to(const allocation& record) noexcept {
   return record.kind == memory_kind::device ? record.on : nullptr;
 }
 
-// Takes a closed record out of the map, then gives its memory back: in this order, because the next owner of the
-// memory may be faster.
-void give_back(allocation& record) noexcept {
-  if (record.kind == memory_kind::array) return arrays::release(record);
-  if (record.kind == memory_kind::imported) return external::unmap(record);
-  if (record.kind == memory_kind::managed) managed_advice::forget(record);
-  auto* at = reinterpret_cast<void*>(record.start());
-  const std::size_t extent = record.extent;
-  device* from = accounted_to(record);
-  const bool ours = record.kind != memory_kind::registered;
+// Takes a closed record out of the map and gives what its memory is given back by: in this order, because the next
+// owner of the memory may be faster. Other processes can open it no more.
+backing_release take_out(allocation& record) noexcept {
+  const backing_release release{reinterpret_cast<void*>(record.start()), record.extent, accounted_to(record),
+                                record.store};
+  if (const int piece = record.piece.load(std::memory_order_relaxed); piece >= 0) record.store->withdraw(piece);
   address_map::instance().remove(record);
-  if (ours) backing::give_back(at, extent, from);
+  return release;
+}
+
+void give_back(allocation& record) noexcept {
+  const memory_kind kind = record.kind;
+  if (kind == memory_kind::array) return arrays::release(record);
+  if (kind == memory_kind::imported) return external::unmap(record);
+  if (kind == memory_kind::opened) return ipc_memory::forget(record);
+  if (kind == memory_kind::managed) managed_advice::forget(record);
+  const backing_release release = take_out(record);
+  if (kind != memory_kind::registered) release.run();
 }
 
 // A piece of device or managed memory by its start; null where the driver gave out no such thing.
@@ -47,14 +55,19 @@ allocation* find_device_memory(std::uintptr_t address) noexcept {
     case memory_kind::pinned:
     case memory_kind::registered:
     case memory_kind::array:
-    case memory_kind::mapped: break;
+    case memory_kind::mapped:
+    case memory_kind::opened: break;
   }
   return nullptr;
 }
 
 CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point until) {
   memory_pool* pool = block.pool;  // null if another thread frees it, too, and was faster
-  return pool != nullptr && pool->free(block, address, until) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  pool->sharing.withdraw(block);
+  const bool freed =
+      pool->sharing.imported() ? pool->sharing.free(block, address, until) : pool->free(block, address, until);
+  return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
@@ -63,16 +76,18 @@ CUresult allocate_device(context& in, std::size_t bytes, CUdeviceptr* out) {
   device& on = in.owner();
   if (bytes > on.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::size_t extent = backing::extent_of(bytes);
-  backing block = backing::obtain(extent, &on);
+  shared_store* in_store = shared_store::of_device(on.ordinal());
+  backing block = backing::obtain(extent, &on, in_store);
   if (!block) {
     pool_registry::give_up_idle(on, nullptr);
-    block = backing::obtain(extent, &on);
+    block = backing::obtain(extent, &on, in_store);
     if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
   }
   allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), extent);
   record.kind = memory_kind::device;
   record.owner = &in;
   record.on = &on;
+  record.store = in_store;
   *out = reinterpret_cast<CUdeviceptr>(block.release());
   record.open(bytes);
   return CUDA_SUCCESS;
@@ -110,9 +125,7 @@ CUresult free_in_order(CUdeviceptr address, stream& in) {
   if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.record());
   found = address_map::instance().close(address, memory_kind::device);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const backing_release release{reinterpret_cast<void*>(address), found->extent, accounted_to(*found)};
-  address_map::instance().remove(*found);
-  in.submit(engine::make_operation(release, engine::operation_kind::work, true));
+  in.submit(engine::make_operation(take_out(*found), engine::operation_kind::work, true));
   return CUDA_SUCCESS;
 }
 

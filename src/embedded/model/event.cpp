@@ -34,7 +34,7 @@ struct event::stamp {
   }
 };
 
-void event::open(context& in, unsigned flags) noexcept {
+void event::begin(context& in, unsigned flags) noexcept {
   const std::lock_guard lock{mutex_};
   context_ = &in;
   flags_ = flags;
@@ -44,14 +44,38 @@ void event::open(context& in, unsigned flags) noexcept {
   ++record_number_;
 }
 
+CUresult event::open(context& in, unsigned flags) {
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+    if (!shared_) shared_ = std::make_unique<shared_event>();
+    if (const CUresult status = shared_->make(); status != CUDA_SUCCESS) return status;
+  }
+  begin(in, flags);
+  return CUDA_SUCCESS;
+}
+
+CUresult event::open(context& in, const CUipcEventHandle& handle) {
+  if (!shared_) shared_ = std::make_unique<shared_event>();
+  if (const CUresult status = shared_->open(handle); status != CUDA_SUCCESS) return status;
+  begin(in, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+  return CUDA_SUCCESS;
+}
+
 void event::close() noexcept {
+  if (shared()) shared_->end();
   const std::lock_guard lock{mutex_};
   ++record_number_;
+}
+
+CUresult event::tell(CUipcEventHandle& out) const noexcept {
+  if (!shared() || !shared_->made_here()) return CUDA_ERROR_INVALID_HANDLE;
+  shared_->tell(out);
+  return CUDA_SUCCESS;
 }
 
 // The event is not locked while it submits: a deterministic schedule may run the stamp right there.
 CUresult event::record(stream& on) {
   if (&on.owner() != context_) return CUDA_ERROR_INVALID_HANDLE;
+  if (shared()) return record_shared(on);
   if (!timed()) {
     const engine::point at = on.record();
     const std::lock_guard lock{mutex_};
@@ -69,13 +93,34 @@ CUresult event::record(stream& on) {
   return CUDA_SUCCESS;
 }
 
+// Records complete in their order, whichever streams and processes they are made in: a stream waits for the one before.
+CUresult event::record_shared(stream& on) {
+  const engine::point before = shared_->latest();
+  std::uint32_t ticket = 0;
+  engine::operation completing = shared_->begin_record(ticket);
+  engine::point at;
+  try {
+    on.wait(before);
+    if (!on.record_with(completing, at)) completing.body(completing);
+  } catch (...) {
+    completing.body(completing);  // others may wait for the ticket already
+    throw;
+  }
+  shared_->took(ticket, at);
+  const std::lock_guard lock{mutex_};
+  take(at);
+  return CUDA_SUCCESS;
+}
+
 engine::operation event::stamp_for_next_record() noexcept {
   const std::lock_guard lock{mutex_};
+  if (shared()) return shared_->begin_record(ticket_);
   return engine::make_operation(stamp{this, ++record_number_}, engine::operation_kind::work, true);
 }
 
 void event::record_at(engine::point at) noexcept {
   const std::lock_guard lock{mutex_};
+  if (shared()) shared_->took(ticket_, at);
   take(at);
 }
 
@@ -86,16 +131,21 @@ void event::take(engine::point at) noexcept {
 }
 
 bool event::recorded() const noexcept {
+  if (shared()) return shared_->recorded();
   const std::lock_guard lock{mutex_};
   return recorded_;
 }
 
-engine::point event::recorded_point() const noexcept {
+engine::point event::recorded_point() const {
+  if (shared()) return shared_->latest();
   const std::lock_guard lock{mutex_};
   return point_;
 }
 
-CUresult event::query() const noexcept { return recorded_point().reached() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; }
+CUresult event::query() const {
+  const bool complete = shared() ? shared_->complete() : recorded_point().reached();
+  return complete ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
 
 CUresult event::synchronize() const {
   engine::wait(recorded_point());

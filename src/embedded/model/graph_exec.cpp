@@ -126,7 +126,8 @@ void graph_exec::submit_step(const plan_step& step, submission& to) {
     case step_kind::alone: to.add(*first); return;
     case step_kind::record_event:
       if (event* recorded = this_process().events.find(step.event)) {
-        if (recorded->timed()) to.add(recorded->stamp_for_next_record());
+        if (recorded->shared()) to.add_wait(recorded->recorded_point());
+        if (recorded->has_stamp()) to.add(recorded->stamp_for_next_record());
         recorded->record_at(to.end());
       }
       return;

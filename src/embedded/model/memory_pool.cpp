@@ -177,10 +177,10 @@ allocation* memory_pool::make_block_of(std::size_t extent, stream& by) {
     give_up_idle(&by);
     if (!reserve(extent)) return nullptr;
   }
-  backing memory = backing::obtain(extent, accounted_to());
+  backing memory = backing::obtain(extent, accounted_to(), sharing.store());
   if (!memory) {
     pool_registry::give_up_idle(*device_, &by);
-    memory = backing::obtain(extent, accounted_to());
+    memory = backing::obtain(extent, accounted_to(), sharing.store());
     if (!memory) {
       unreserve(extent);
       return nullptr;
@@ -282,16 +282,17 @@ void memory_pool::release(allocation* chain, stream* by) noexcept {
     block.pool = nullptr;
     address_map::instance().remove(block);
     if (until.reached()) {
-      backing::give_back(at, extent, accounted_to());
+      backing::give_back(at, extent, accounted_to(), sharing.store());
       continue;
     }
     // Its stream still uses it, but the memory counts as free from here on: what the stream allocates next comes later.
     if (accounted_to() != nullptr) device_->give_back(extent);
     try {
-      by->submit(engine::make_operation(backing_release{at, extent, nullptr}, engine::operation_kind::work, true));
+      by->submit(engine::make_operation(backing_release{at, extent, nullptr, sharing.store()},
+                                        engine::operation_kind::work, true));
     } catch (...) {
       engine::wait(until);
-      backing::give_back(at, extent, nullptr);
+      backing::give_back(at, extent, nullptr, sharing.store());
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "embedded/engine/spin_lock.hpp"
 #include "embedded/model/allocation.hpp"
 #include "embedded/model/pool_place.hpp"
+#include "embedded/model/pool_sharing.hpp"
 
 namespace weir::embedded::model {
 
@@ -59,6 +60,8 @@ class memory_pool {
 
   [[nodiscard]] device& owner() const noexcept { return *device_; }
   [[nodiscard]] const pool_place& place() const noexcept { return place_; }
+
+  pool_sharing sharing;  // what other processes have of it
 
   // Gives back what lies idle above the threshold. True if there is more, which is not complete yet.
   bool settle() noexcept;

@@ -145,6 +145,7 @@ void settle_all() noexcept {
     more |= pool.settle();
     if (pool.finished()) {
       known.pools.erase(known.pools.begin() + static_cast<std::ptrdiff_t>(i));
+      pool.sharing.clear();
       known.handles.recycle(&pool);
     }
   }

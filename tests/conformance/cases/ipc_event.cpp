@@ -34,21 +34,23 @@ void ipc_event_cases() {
     r.k("no_event", cuIpcGetEventHandle(&h, nullptr));
     r.k("no_handle_plain_event", cuIpcGetEventHandle(nullptr, plain));
   });
-  add("ipc.event_handle_context", TWO, [](Rec& r) {
+  add("ipc.event_handle_context", [](Rec& r) {
+    Event shared(SHARED_EVENT);
+    CUipcEventHandle h;
+    on_thread(
+        [&] {
+          r.k("none_current_no_event", cuIpcGetEventHandle(&h, nullptr));
+          r.k("none_current_no_handle", cuIpcGetEventHandle(nullptr, shared));
+          r.k("none_current", cuIpcGetEventHandle(&h, shared));
+        },
+        false);
+  });
+  add("ipc.event_handle_in_other_context", ISO | TWO, [](Rec& r) {
     OtherCtx other;
     Event shared(SHARED_EVENT);
     CUipcEventHandle h;
-    {
-      Current c(other);
-      r.k("other_current", cuIpcGetEventHandle(&h, shared));
-    }
-    on_thread(
-        [&] {
-          r.k("none_current", cuIpcGetEventHandle(&h, shared));
-          r.k("none_current_no_event", cuIpcGetEventHandle(&h, nullptr));
-          r.k("none_current_no_handle", cuIpcGetEventHandle(nullptr, shared));
-        },
-        false);
+    Current c(other);
+    r.k("get", cuIpcGetEventHandle(&h, shared));
   });
   add("ipc.event_open_arguments", [](Rec& r) {
     Event shared(SHARED_EVENT);
@@ -95,14 +97,51 @@ void ipc_event_cases() {
     Cell c = new_cell();
     mark(t, c);
     r.k("waits", !early(c));
-    r.k("record_again_elsewhere", cuEventRecord(e, nullptr));
-    r.k("sync_second", cuEventSynchronize(e));
-    r.k("first_wait_still_held", !early(c));
     v.open();
     r.k("released", late(c));
     r.k("complete", cuEventQuery(e));
     OK(cuStreamSynchronize(s));
     OK(cuStreamSynchronize(t));
+  });
+  add("ipc.event_recorded_twice", [](Rec& r) {
+    // a second record in another stream, while the first is pending: what waits for what?
+    Stream s(NB), t(NB), u(NB), w(NB);
+    Event e(SHARED_EVENT);
+    VGate v;
+    v.arm(s);
+    OK(cuEventRecord(e, s));
+    OK(cuStreamWaitEvent(u, e, 0));
+    Cell first = new_cell(), second = new_cell(), recorder = new_cell();
+    mark(u, first);
+    OK(cuEventRecord(e, t));
+    mark(t, recorder);
+    OK(cuStreamWaitEvent(w, e, 0));
+    mark(w, second);
+    r.k("second_stream_waits", !early(recorder));
+    r.k("first_wait_held", !early(first));
+    r.k("second_wait_held", !early(second));
+    r.k("query", cuEventQuery(e));
+    v.open();
+    r.k("released", late(recorder) && late(first) && late(second));
+    for (CUstream each : {s.s, t.s, u.s, w.s}) OK(cuStreamSynchronize(each));
+  });
+  add("ipc.event_recorded_twice_in_one", [](Rec& r) {
+    Stream s(NB), u(NB);
+    Event e(SHARED_EVENT);
+    VGate v, behind;
+    v.arm(s);
+    OK(cuEventRecord(e, s));
+    OK(cuStreamWaitEvent(u, e, 0));
+    Cell first = new_cell();
+    mark(u, first);
+    behind.arm(s);
+    OK(cuEventRecord(e, s));
+    v.open();
+    r.k("first_wait_released", late(first));
+    r.k("query", cuEventQuery(e));
+    behind.open();
+    OK(cuStreamSynchronize(s));
+    r.k("query_after", cuEventQuery(e));
   });
   add("ipc.event_destroyed_while_pending", [](Rec& r) {
     Stream s(NB), t(NB);

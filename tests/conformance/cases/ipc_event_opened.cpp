@@ -113,16 +113,31 @@ void use_and_end_cases() {
     p.must("record_s");
     mark(s, c);
     r.k("bound_to_the_complete_one", late(c));
-    r.k("wait_pending", cuStreamWaitEvent(s, e, 0));
-    Cell d = new_cell();
-    mark(s, d);
-    p.must("record");  // on a stream that is not held
-    p.must("sync");
-    r.k("query_second", cuEventQuery(e));
-    r.k("~first_wait_held", !early(d));
     p.must("open");
-    r.k("released", late(d));
     OK(cuStreamSynchronize(s));
+  });
+  add("ipc.opened_event_recorded_twice", SLOW, [](Rec& r) {
+    // recorded there in a held stream, then here in another: what waits for what?
+    Exporter p;
+    Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
+    Stream t(NB), u(NB), w(NB);
+    p.must("hold");
+    p.must("record_s");
+    OK(cuStreamWaitEvent(u, e, 0));
+    Cell first = new_cell(), second = new_cell(), recorder = new_cell();
+    mark(u, first);
+    OK(cuEventRecord(e, t));
+    mark(t, recorder);
+    OK(cuStreamWaitEvent(w, e, 0));
+    mark(w, second);
+    r.k("second_stream_waits", !early(recorder));
+    r.k("first_wait_held", !early(first));
+    r.k("second_wait_held", !early(second));
+    r.k("query", cuEventQuery(e));
+    r.k("exporter_query", p.ask("query"));
+    p.must("open");
+    r.k("released", late(recorder) && late(first) && late(second));
+    for (CUstream each : {t.s, u.s, w.s}) OK(cuStreamSynchronize(each));
   });
   add("ipc.opened_event_exporter_destroys", SLOW, [](Rec& r) {
     Exporter p;
@@ -238,15 +253,39 @@ void refusal_cases() {
       OK(cuIpcOpenEventHandle(&e, h));
     }
     r.k("record_on_stream_of_another", cuEventRecord(e, s));
-    r.k("wait_in_stream_of_another", cuStreamWaitEvent(s, e, 0));
     r.k("query", cuEventQuery(e));
-    CUevent second = nullptr;
-    r.k("open_in_second_context", cuIpcOpenEventHandle(&second, h));
-    if (second) r.k("record_on_stream_of_second", cuEventRecord(second, s));
-    OK(cuStreamSynchronize(s));
+    on_thread(
+        [&] {
+          CUevent f = nullptr;
+          r.k("open_without_context", cuIpcOpenEventHandle(&f, h));
+        },
+        false);
     r.k("destroy", cuEventDestroy(e));
-    if (second) cuEventDestroy(second);
-    on_thread([&] { r.k("open_without_context", cuIpcOpenEventHandle(&e, h)); }, false);
+  });
+  add("ipc.opened_event_in_two_contexts", ISO | SLOW | TWO, [](Rec& r) {
+    OtherCtx other;
+    Exporter p;
+    const auto h = p.handle<CUipcEventHandle>(kMakeEvent);
+    Stream s(NB);
+    Opened first(h);
+    CUevent second = nullptr;
+    {
+      Current c(other);
+      r.k("open_in_second_context", cuIpcOpenEventHandle(&second, h));
+    }
+    r.k("record_by_first", cuEventRecord(first, s));
+    OK(cuStreamSynchronize(s));
+    if (second) r.k("query_by_second", cuEventQuery(second));
+    if (second) r.k("destroy_second", cuEventDestroy(second));
+  });
+  add("ipc.opened_event_wait_of_other_context", ISO | SLOW | TWO, [](Rec& r) {
+    OtherCtx other;
+    Exporter p;
+    Opened e(p.handle<CUipcEventHandle>(kMakeEvent));
+    Current c(other);
+    Stream s(NB);
+    r.k("wait", cuStreamWaitEvent(s, e, 0));
+    OK(cuStreamSynchronize(s));
   });
   add("ipc.opened_event_captured", SLOW, [](Rec& r) {
     Exporter p;

@@ -34,6 +34,13 @@ class SharedPool {
 // What a driver takes for a file descriptor.
 void* as_handle(int fd) { return reinterpret_cast<void*>(static_cast<intptr_t>(fd)); }
 
+// Memory is exported after its pool is.
+void export_once(CUmemoryPool q) {
+  int fd = -1;
+  OK(cuMemPoolExportToShareableHandle(&fd, q, FD, 0));
+  close(fd);
+}
+
 }  // namespace
 
 void pool_export_cases() {
@@ -129,6 +136,8 @@ void pool_export_cases() {
     OK(cuStreamSynchronize(s));
     DevMem d(4096);
     CUmemPoolPtrExportData data, again;
+    r.k("before_the_pool", cuMemPoolExportPointer(&data, a));
+    export_once(q);
     memset(&data, 0, sizeof data);
     memset(&again, 0, sizeof again);
     r.k("start", cuMemPoolExportPointer(&data, a));
@@ -152,6 +161,7 @@ void pool_export_cases() {
     v.arm(s);
     CUdeviceptr a = 0;
     OK(cuMemAllocFromPoolAsync(&a, 4096, q, s));
+    export_once(q);
     CUmemPoolPtrExportData data;
     rec_blk(r, "export", blocking([&] { v.open(); }, [&] { return cuMemPoolExportPointer(&data, a); }));
     v.open();
@@ -164,6 +174,7 @@ void pool_export_cases() {
     CUdeviceptr a = 0, b = 0;
     OK(cuMemAllocFromPoolAsync(&a, 4096, q, s));
     OK(cuStreamSynchronize(s));
+    export_once(q);
     CUmemPoolPtrExportData data, garbage;
     OK(cuMemPoolExportPointer(&data, a));
     memset(&garbage, 0x5a, sizeof garbage);

@@ -183,7 +183,6 @@ void attribute_cases() {
     Stream s(NB);
     r.k("alloc", cuMemAllocFromPoolAsync(&a, 16, no_pool(), s));
     Pool q;
-    r.k("set_no_value", cuMemPoolSetAttribute(q, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, nullptr));
     r.k("get_bad_no_value", cuMemPoolGetAttribute(q, bad, nullptr));
   });
   add("pool.attribute_without_context", [](Rec& r) {

@@ -58,6 +58,7 @@ Peer::~Peer() {
   close(in_);
   close(out_);
   close(socket_);
+  if (pid_ < 0) return;
   bool gone = false;
   reap(pid_, 200, &gone);
   if (gone) return;
@@ -98,6 +99,11 @@ void Peer::must(const std::string& line, int ms) {
 void Peer::wait_gone() {
   send("exit");
   if (receive() != "gone") throw Abort{"peer_exit"};
+  // Its pipes close long before a driver has taken down what it had.
+  bool gone = false;
+  reap(pid_, 5000, &gone);
+  if (!gone) throw Abort{"peer_stays"};
+  pid_ = -1;
 }
 
 // One byte goes with a descriptor: a message of nothing but control data may be lost.

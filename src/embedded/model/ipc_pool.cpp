@@ -1,0 +1,71 @@
+// model/ipc_pool.cpp - which pools of other processes this one has.
+#include "embedded/model/ipc_pool.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "embedded/model/address_map.hpp"
+#include "embedded/model/foreign_store.hpp"
+#include "embedded/model/memory_pool.hpp"
+#include "embedded/model/pool_registry.hpp"
+#include "embedded/model/process.hpp"
+
+namespace weir::embedded::model::ipc_pool {
+
+using namespace abi;
+
+namespace {
+
+struct imported_list {
+  std::mutex mutex;
+  std::vector<memory_pool*> all;
+};
+
+imported_list& imported() noexcept {
+  // Never destroyed: destructors of static objects may still end what they imported.
+  static imported_list& list = *new imported_list;
+  return list;
+}
+
+}  // namespace
+
+CUresult import(int fd, CUmemoryPool& out) {
+  foreign_store store = foreign_store::open(shared_memory::duplicate_of(fd));
+  if (!store) return CUDA_ERROR_UNKNOWN;
+  device* on = this_process().find_device(store.device());
+  if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  const std::lock_guard lock{imported().mutex};
+  std::vector<memory_pool*>& all = imported().all;
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&](const memory_pool* p) { return p->sharing.identity() == store.identity(); });
+  if (known != all.end()) {
+    out = pool_registry::handle_of(**known);
+    return CUDA_SUCCESS;
+  }
+  all.reserve(all.size() + 1);
+  const CUmemoryPool made = pool_registry::create(*on, {.at = {CU_MEM_LOCATION_TYPE_DEVICE, on->ordinal()}}, 0);
+  memory_pool& pool = *pool_registry::find(made);
+  pool.sharing.import(std::move(store));
+  all.push_back(&pool);
+  out = made;
+  return CUDA_SUCCESS;
+}
+
+CUresult destroy(memory_pool& pool) {
+  const std::lock_guard lock{imported().mutex};
+  if (pool.sharing.has_open()) return CUDA_ERROR_INVALID_VALUE;
+  if (std::erase(imported().all, &pool) == 0) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+  return pool_registry::destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult describe(CUdeviceptr address, CUmemPoolPtrExportData& out) {
+  allocation* found = address_map::find(address);
+  if (found == nullptr || found->kind != memory_kind::pooled || found->start() != address) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  memory_pool* pool = found->pool;  // null if another thread frees it meanwhile
+  return pool != nullptr ? pool->sharing.describe(*found, out) : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace weir::embedded::model::ipc_pool

@@ -1,0 +1,131 @@
+// model/pool_sharing.cpp - handing pools out, and mapping what is in those of other processes.
+#include "embedded/model/pool_sharing.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/engine/timeline.hpp"
+#include "embedded/model/address_map.hpp"
+#include "embedded/model/ipc_handle.hpp"
+#include "embedded/model/memory_pool.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+// Ends a mapping when work that may use it is done.
+struct unmap_later {
+  void* at;
+  std::size_t bytes;
+
+  void run() const noexcept { const foreign_mapping ended{at, bytes}; }
+};
+
+}  // namespace
+
+void pool_sharing::clear() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (store_ != nullptr) std::exchange(store_, nullptr)->release();
+  handed_out_.store(false, std::memory_order_relaxed);
+  imported_.store(false, std::memory_order_relaxed);
+  foreign_ = {};
+}
+
+CUresult pool_sharing::make(int device) noexcept {
+  store_ = shared_store::create(device);
+  return store_ != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult pool_sharing::hand_out(int& fd) noexcept {
+  if (store_ == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  shared_memory given = shared_memory::duplicate_of(store_->segment().fd());
+  if (!given) return CUDA_ERROR_OPERATING_SYSTEM;
+  handed_out_.store(true, std::memory_order_release);
+  fd = given.release();
+  return CUDA_SUCCESS;
+}
+
+CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) noexcept {
+  if (!handed_out_.load(std::memory_order_acquire)) return CUDA_ERROR_INVALID_VALUE;
+  const std::lock_guard lock{mutex_};
+  const std::size_t bytes = block.bytes.load(std::memory_order_relaxed);
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  int piece = block.piece.load(std::memory_order_relaxed);
+  if (piece < 0) piece = store_->publish(block.id, block.start(), bytes);
+  if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  block.piece.store(piece, std::memory_order_relaxed);
+  ipc_name name;
+  name.kind = ipc_kind::pooled;
+  name.process = getpid();
+  name.identity = store_->identity();
+  name.id = block.id;
+  name.number = piece;
+  name.write(out);
+  return CUDA_SUCCESS;
+}
+
+void pool_sharing::withdraw(allocation& block) noexcept {
+  if (block.piece.load(std::memory_order_relaxed) < 0) return;
+  const std::lock_guard lock{mutex_};
+  if (const int piece = block.piece.exchange(-1, std::memory_order_relaxed); piece >= 0) store_->withdraw(piece);
+}
+
+void pool_sharing::import(foreign_store store) noexcept {
+  foreign_ = std::move(store);
+  imported_.store(true, std::memory_order_release);
+}
+
+CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as, CUdeviceptr& out) {
+  ipc_name told;
+  if (!imported() || !told.read(data, ipc_kind::pooled)) return CUDA_ERROR_INVALID_VALUE;
+  const piece_name name{told.identity, told.id, told.number};
+  const std::lock_guard lock{mutex_};
+  const auto known = std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.name.id == name.id; });
+  if (known != open_.end() && name.store == identity()) {
+    out = known->record->start();
+    return CUDA_SUCCESS;
+  }
+  foreign_store::piece piece = foreign_.map(name);
+  if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
+  open_.reserve(open_.size() + 1);
+  const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
+  allocation& record = address_map::instance().add(start, piece.bytes);
+  record.kind = memory_kind::pooled;
+  record.on = &as.owner();
+  record.pool = &as;
+  open_.push_back({name, &record, std::move(piece.pages)});
+  out = start;
+  record.open(piece.bytes);
+  return CUDA_SUCCESS;
+}
+
+bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point until) {
+  const std::lock_guard lock{mutex_};
+  const auto known = std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.record == &block; });
+  if (known == open_.end() || block.start() != address) return false;
+  engine::timeline* later = until.reached() ? nullptr : &engine::timeline::acquire();
+  if (later != nullptr) {
+    {
+      engine::timeline::submission to{*later};
+      to.add_wait(until);
+      const std::size_t bytes = known->pages.bytes();
+      to.add(engine::make_operation(unmap_later{known->pages.release(), bytes}, engine::operation_kind::work, true));
+    }
+    later->release_when_drained();
+  }
+  (void)block.close();
+  address_map::instance().remove(block);
+  open_.erase(known);
+  return true;
+}
+
+bool pool_sharing::has_open() const noexcept {
+  const std::lock_guard lock{mutex_};
+  return !open_.empty();
+}
+
+}  // namespace weir::embedded::model
