@@ -89,18 +89,6 @@ void pool_misuse_cases() {
     r.k("managed_lives", cuMemFree(managed));
     cuMemHostUnregister(page);
   });
-  add("pool.double_free_of_mem_alloc", ISO, [](Rec& r) {
-    // While the first free is held.
-    Stream s(NB);
-    CUdeviceptr device = 0;
-    OK(cuMemAlloc(&device, 4096));
-    VGate v;
-    v.arm(s);
-    r.k("device", cuMemFreeAsync(device, s));
-    r.k("again", cuMemFreeAsync(device, s));
-    v.open();
-    r.k("sync", cuStreamSynchronize(s));
-  });
   add("pool.free_of_mem_alloc_is_ordered", [](Rec& r) {
     // cuMemFreeAsync of memory of cuMemAlloc: behind the gate, or at once? Does the call wait?
     Stream s(NB);
