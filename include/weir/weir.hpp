@@ -14,6 +14,8 @@
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
+#include <weir/ipc_buffer.hpp>
+#include <weir/ipc_event.hpp>
 #include <weir/kept_stream.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>

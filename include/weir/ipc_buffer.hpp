@@ -1,0 +1,113 @@
+// weir/ipc_buffer.hpp - device memory that several processes of one host have.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/device.hpp>
+#include <weir/export.hpp>
+#include <weir/tracked_memory.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace weir {
+
+// The name of memory for other processes: 64 bytes to be sent as they are. They are good while the memory is, and the
+// process that allocated it lives, for processes of the same user on the same host.
+struct ipc_memory_handle {
+  unsigned char bytes[64];
+};
+
+static_assert(std::is_trivially_copyable_v<ipc_memory_handle> && sizeof(ipc_memory_handle) == 64);
+
+namespace detail {
+
+// Memory of several processes without a type.
+class WEIR_EXPORT ipc_memory : public tracked_memory {
+ public:
+  ipc_memory(std::size_t count, std::size_t element_bytes, device gpu, call_site at);
+  ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t element_bytes, call_site at);  // opens it
+  ipc_memory(ipc_memory&& other) noexcept;
+  ipc_memory& operator=(ipc_memory&& other) noexcept;
+  ~ipc_memory();
+
+  [[nodiscard]] ipc_memory_handle handle(call_site at) const;
+  [[nodiscard]] bool opened() const noexcept { return opened_; }
+  void close(call_site at);
+
+ private:
+  bool opened_ = false;
+};
+
+}  // namespace detail
+
+// `size` elements of device memory that other processes may open: one process makes it, uninitialised, and gives them its
+// handle. All see the same memory, each at an address of its own; what each does with it is ordered by events of
+// several processes (ipc_event.hpp).
+// The driver shares only memory of this kind: of a buffer, which comes from a pool, it gives no handle. Making and freeing
+// one is slow and waits for work, so keep it.
+// Who made it frees it last: to free memory that others have open is undefined by the driver's rules. It outlives the
+// process that made it where others have it open.
+// T is trivially copyable, and the same in all processes. Destroying one while work that weir queued uses it is allowed:
+// it goes when that is done. Work that weir did not queue is told with used_on().
+// Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
+// operations, and with them copies from it, may run in several threads.
+// In a capture: the driver refuses to make one. Opened it may be.
+template <class T>
+class ipc_buffer {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "device memory holds plain values");
+
+ public:
+  using value_type = T;
+
+  // Allocated in the primary context of the device. Fails whole, with out_of_memory if there is none. cuMemAlloc.
+  explicit ipc_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
+      : memory_{size, sizeof(T), gpu, at} {}
+
+  // Opens the memory of another process, all of it: size() is as many elements as there are. In the process that made it:
+  // invalid_context, for it has the memory already. Opened twice it is the same memory, to be closed twice. What the
+  // driver says of a name that is none is its affair: invalid_value or map_failed.
+  // cuIpcOpenMemHandle, cuMemGetAddressRange.
+  [[nodiscard]] static ipc_buffer open(const ipc_memory_handle& handle, device gpu = device{},
+                                       call_site at = call_site::current()) {
+    return ipc_buffer{detail::ipc_memory{handle, gpu, sizeof(T), at}};
+  }
+
+  // Memory that none uses any more is freed, or closed, at once, and the driver waits for the work of the context in that
+  // call. What fails goes to on_unraised_error.
+  ipc_buffer(ipc_buffer&&) noexcept = default;
+  ipc_buffer& operator=(ipc_buffer&&) noexcept = default;
+
+  // What other processes open it by; the same each time. Of memory that was opened here, or of none: refused
+  // (invalid_value). cuIpcGetMemHandle.
+  [[nodiscard]] ipc_memory_handle handle(call_site at = call_site::current()) const { return memory_.handle(at); }
+
+  // Was it opened here, not made?
+  [[nodiscard]] bool opened() const noexcept { return memory_.opened(); }
+
+  // Frees it, or closes what was opened, waiting for the streams that use it, and reports what fails. Does nothing a
+  // second time. cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
+  void close(call_site at = call_site::current()) { memory_.close(at); }
+  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
+
+  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing.
+  void used_on(stream_ref stream, call_site at = call_site::current()) const {
+    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
+  }
+
+  // The address on the device, in this process: for kernels, not for the host to follow.
+  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
+  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+  // For weir's operations.
+  [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
+
+ private:
+  explicit ipc_buffer(detail::ipc_memory&& memory) noexcept : memory_{static_cast<detail::ipc_memory&&>(memory)} {}
+
+  detail::ipc_memory memory_;
+};
+
+}  // namespace weir
