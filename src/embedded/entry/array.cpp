@@ -17,12 +17,10 @@ CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* wanted) {
   });
 }
 
-// Calls tell(described) for an array that the caller may ask about.
+// Calls tell(described) for an array. To ask takes no context.
 template <class Tell>
 CUresult describe(CUarray array, bool has_room, Tell&& tell) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (!has_room) return CUDA_ERROR_INVALID_VALUE;
     const model::array* const found = model::arrays::find(array);
     if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;

@@ -17,13 +17,29 @@ struct located_copy {
   model::source_reading reading;
 };
 
+CUresult locate(CUdeviceptr address, std::size_t bytes, CUmemAccess_flags wanted, model::place& out) {
+  return model::locate(address, bytes, model::place_kind::any, wanted, out);
+}
+
+// A hint where managed memory is, or none. It has no effect.
+bool is_hint(const model::process& p, const CUmemLocation& where) {
+  if (where.type == CU_MEM_LOCATION_TYPE_DEVICE) return p.find_device(where.id) != nullptr;
+  return where.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+bool is_valid(const model::process& p, const CUmemcpyAttributes& attributes) {
+  const CUmemcpySrcAccessOrder order = attributes.srcAccessOrder;
+  if (order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) return false;
+  if ((attributes.flags & ~unsigned{CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE}) != 0) return false;
+  return is_hint(p, attributes.srcLocHint) && is_hint(p, attributes.dstLocHint);
+}
+
 // Each set of attributes holds from its index on, up to the next one's.
-bool are_in_order(std::span<const CUmemcpyAttributes> attributes, std::span<const std::size_t> indices,
-                  std::size_t count) {
+bool are_in_order(const model::process& p, std::span<const CUmemcpyAttributes> attributes,
+                  std::span<const std::size_t> indices, std::size_t count) {
   if (attributes.empty() || attributes.size() > count || indices[0] != 0) return false;
   for (std::size_t i = 0; i < attributes.size(); ++i) {
-    const CUmemcpySrcAccessOrder order = attributes[i].srcAccessOrder;
-    if (order < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) return false;
+    if (!is_valid(p, attributes[i])) return false;
     if (indices[i] >= count || (i > 0 && indices[i] <= indices[i - 1])) return false;
   }
   return true;
@@ -39,7 +55,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (in->role() == model::stream_role::legacy || count == 0 || dsts == nullptr || srcs == nullptr ||
         sizes == nullptr || attrs == nullptr || indices == nullptr ||
-        !are_in_order({attrs, attr_count}, {indices, attr_count}, count)) {
+        !are_in_order(p, {attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -53,8 +69,8 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
       if (copy.bytes == 0) return CUDA_ERROR_INVALID_VALUE;
       const bool at_once = attrs[set].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
       copy.reading = at_once ? model::source_reading::during_call : model::source_reading::as_fits;
-      if (const CUresult status = model::locate(dsts[i], copy.bytes, model::place_kind::any, copy.to)) return status;
-      if (const CUresult status = model::locate(srcs[i], copy.bytes, model::place_kind::any, copy.from)) return status;
+      if (const CUresult status = locate(dsts[i], copy.bytes, model::to_write, copy.to)) return status;
+      if (const CUresult status = locate(srcs[i], copy.bytes, model::to_read, copy.from)) return status;
     }
     for (const located_copy& copy : copies) {
       const CUresult status = model::copy_in_order(*in, copy.to, copy.from, copy.bytes, copy.reading);

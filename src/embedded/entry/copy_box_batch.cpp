@@ -48,6 +48,7 @@ CUresult locate(const CUDA_MEMCPY3D_BATCH_OP& op, located_box& out) {
   if (op.srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || op.srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if ((op.flags & ~unsigned{CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE}) != 0) return CUDA_ERROR_INVALID_VALUE;
   const bool at_once = op.srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
   out.reading = at_once ? model::source_reading::during_call : model::source_reading::as_fits;
 

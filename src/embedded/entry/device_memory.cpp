@@ -51,7 +51,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     const model::allocation* found = model::address_map::find(address);
-    if (found == nullptr) return CUDA_ERROR_NOT_FOUND;
+    if (found == nullptr || !found->lets(CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_NOT_FOUND;
     if (base != nullptr) *base = found->start();
     if (size != nullptr) *size = found->bytes.load(std::memory_order_relaxed);
     return CUDA_SUCCESS;

@@ -28,11 +28,11 @@ struct places {
 };
 
 CUresult check(model::stream& in, const ranges& batch) {
+  if (const CUresult status = model::refuse_in_capture(in); status != CUDA_SUCCESS) return status;
   if (in.role() == model::stream_role::legacy || batch.count == 0 || batch.addresses == nullptr ||
       batch.sizes == nullptr || batch.flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (in.capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (batch.sizes[i] == 0 || find_managed(batch.addresses[i], batch.sizes[i]) == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -46,8 +46,8 @@ CUresult check(const model::process& p, const places& to, std::size_t count) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < to.count; ++i) {
-    if (to.first[i] >= count || (i > 0 && to.first[i] <= to.first[i - 1])) return CUDA_ERROR_INVALID_VALUE;
-    if (const CUresult status = check_place(p, to.where[i]); status != CUDA_SUCCESS) return status;
+    if (to.first[i] >= count || (i > 0 && to.first[i] < to.first[i - 1])) return CUDA_ERROR_INVALID_VALUE;
+    if (check_place(p, to.where[i]) != CUDA_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
@@ -61,7 +61,7 @@ CUresult prefetch(CUstream stream, const ranges& batch, const places& to) {
     if (const CUresult status = check(p, to, batch.count); status != CUDA_SUCCESS) return status;
     std::size_t place = 0;
     for (std::size_t i = 0; i < batch.count; ++i) {
-      if (place + 1 < to.count && to.first[place + 1] == i) ++place;
+      while (place + 1 < to.count && to.first[place + 1] <= i) ++place;
       const model::allocation* memory = find_managed(batch.addresses[i], batch.sizes[i]);
       if (memory == nullptr) continue;  // freed by another thread since
       model::managed_advice::prefetched(*memory, batch.addresses[i], batch.sizes[i], to.where[place]);

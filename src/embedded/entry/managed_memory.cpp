@@ -18,7 +18,19 @@ CUmemLocation location_of(CUdevice device) {
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
-// Some of this is the size of an attribute, which is a 32-bit word or some of them.
+// Advice that is about no place has one all the same, of which only the type is looked at.
+bool is_place_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
+  const bool is_about_it = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+                           advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+  return check_place(p, is_about_it ? where : CUmemLocation{where.type, 0}) == CUDA_SUCCESS;
+}
+
+// The host as it is told back; the batches tell what they were given.
+CUmemLocation told_back(const CUmemLocation& where) {
+  return where.type == CU_MEM_LOCATION_TYPE_HOST ? CUmemLocation{where.type, CU_DEVICE_CPU} : where;
+}
+
+// May an attribute be asked for with so much room? All are a 32-bit word, but for the list of devices.
 bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
   if (attribute < CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY || attribute > CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID) {
     return false;
@@ -66,7 +78,7 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation 
     if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::managed_advice::prefetched(*memory, address, count, location);
+    model::managed_advice::prefetched(*memory, address, count, told_back(location));
     return CUDA_SUCCESS;
   });
 }
@@ -80,10 +92,10 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY || count == 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
+    if (!is_place_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::managed_advice::advise(*memory, address, count, advice, location);
+    model::managed_advice::advise(*memory, address, count, advice, told_back(location));
     return CUDA_SUCCESS;
   });
 }

@@ -14,13 +14,13 @@ inline const model::allocation* find_managed(abi::CUdeviceptr address, std::size
   return found->holds_range(address, bytes) ? found : nullptr;
 }
 
-// A place that managed memory can be at.
+// A place that managed memory can be at. The host has one node.
 inline abi::CUresult check_place(const model::process& p, const abi::CUmemLocation& where) {
   switch (where.type) {
     case abi::CU_MEM_LOCATION_TYPE_DEVICE:
       return p.find_device(where.id) != nullptr ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_DEVICE;
+    case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA: return where.id == 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE;
     case abi::CU_MEM_LOCATION_TYPE_HOST:
-    case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA:
     case abi::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return abi::CUDA_SUCCESS;
     case abi::CU_MEM_LOCATION_TYPE_INVALID: break;
   }

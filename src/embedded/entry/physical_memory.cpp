@@ -3,6 +3,7 @@
 
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/model/address_map.hpp"
 
 namespace weir::embedded::entry {
 
@@ -15,9 +16,8 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
     if (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    const CUresult status = physical::check(*prop);
-    if (status == CUDA_SUCCESS) *granularity = physical::granularity;
-    return status;
+    *granularity = physical::granularity;  // whatever memory it may be
+    return CUDA_SUCCESS;
   });
 }
 
@@ -52,14 +52,26 @@ CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHan
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
                                         CUmemAllocationHandleType type) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (handle == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
+    if (handle == nullptr || type == CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
     return physical::import_descriptor(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)), handle);
   });
 }
 
-// No system hands out what a device driver of the kernel would: the memory of this device is the process's own.
-CUresult cuMemGetHandleForAddressRange(void*, CUdeviceptr, size_t, CUmemRangeHandleType, unsigned long long) {
-  return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_NOT_SUPPORTED; });
+// Such a descriptor (a dma-buf) comes from a device's driver in the kernel, which there is none of: the device's attribute
+// says so.
+CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, size_t size, CUmemRangeHandleType type,
+                                       unsigned long long flags) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    constexpr std::size_t page = 4096;
+    const bool known_flags = (flags & ~std::uint64_t{CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE}) == 0;
+    const bool whole_pages = size != 0 && address % page == 0 && size % page == 0;
+    if (handle == nullptr || type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || !known_flags || !whole_pages ||
+        model::address_map::find(address) == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_ERROR_NOT_SUPPORTED;
+  });
 }
 
 }  // namespace weir::embedded::entry

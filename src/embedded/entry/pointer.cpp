@@ -26,28 +26,63 @@ CUmemAllocationHandleType handle_types(const allocation& of) {
   return of.pool != nullptr ? of.pool->sharing.handle_types() : of.handle_types;
 }
 
+struct extent {
+  std::uintptr_t start;
+  std::size_t bytes;
+};
+
+// The addresses that were allocated, or reserved, in one piece.
+extent range_of(const allocation& memory) {
+  if (memory.kind == memory_kind::mapped) return {memory.range_start, memory.range_bytes};
+  return {memory.start(), memory.bytes.load(std::memory_order_relaxed)};
+}
+
+// What an H200 maps for an allocation: device memory comes in large pieces, the program's own memory in pages.
+extent mapping_of(const allocation& memory) {
+  const std::size_t bytes = memory.bytes.load(std::memory_order_relaxed);
+  const auto rounded = [&](std::size_t unit) { return (bytes + unit - 1) / unit * unit; };
+  switch (memory.kind) {
+    case memory_kind::device:
+    case memory_kind::managed: return {memory.start(), rounded(std::size_t{2} << 20)};
+    case memory_kind::pooled: return {memory.start(), rounded(std::size_t{32} << 20)};
+    case memory_kind::registered: {
+      constexpr std::size_t page = 4096;
+      const std::uintptr_t first = memory.start() / page * page;
+      return {first, (memory.start() + bytes - first + page - 1) / page * page};
+    }
+    case memory_kind::pinned:
+    case memory_kind::array:
+    case memory_kind::mapped:
+    case memory_kind::imported:
+    case memory_kind::opened: break;
+  }
+  return {memory.start(), bytes};
+}
+
 CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute, void* to) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return write(to, pointer);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return of.on_host || model::is_managed(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return of.lets(CU_MEM_ACCESS_FLAGS_PROT_READ) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      return of.on_host || model::is_managed(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return write(to, of.sync_memops.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return write(to, of.id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(to, of.kind == memory_kind::managed);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write(to, of.on->ordinal());
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return write(to, of.kind == memory_kind::device);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return write(to, CUdeviceptr{of.start()});
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(to, of.bytes.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return write(to, CUdeviceptr{range_of(of).start});
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return write(to, range_of(of).bytes);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return write(to, CUdeviceptr{mapping_of(of).start});
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return write(to, mapping_of(of).bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED: return write(to, true);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, handle_types(of));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, false);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write(to, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, of.kind == memory_kind::device);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write(to, of.access.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(to, of.pool != nullptr ? model::pool_registry::handle_of(*of.pool) : CUmemoryPool{nullptr});
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;
@@ -107,6 +142,7 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || found == nullptr) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    if (found->kind == memory_kind::mapped) return CUDA_ERROR_NOT_SUPPORTED;
     found->sync_memops.store(*static_cast<const unsigned char*>(value) != 0, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });

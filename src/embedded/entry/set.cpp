@@ -24,7 +24,7 @@ CUresult prepare(CUdeviceptr address, Element value, const rows& shape, model::p
     if (__builtin_mul_overflow(shape.pitch, shape.height - 1, &bytes)) return CUDA_ERROR_INVALID_VALUE;
   }
   if (address % sizeof(Element) != 0 || __builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult status = model::locate(address, bytes, model::place_kind::known, to);
+  const CUresult status = model::locate(address, bytes, model::place_kind::known, model::to_write, to);
   if (status != CUDA_SUCCESS) return status;
   work = {to.at, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
   return CUDA_SUCCESS;

@@ -68,6 +68,7 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.extent = extent;
   record.id = next_id();
   record.sync_memops.store(false, std::memory_order_relaxed);
+  record.access.store(abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, std::memory_order_relaxed);
   record.flags = 0;
   record.on_host = false;
   record.handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
@@ -85,10 +86,11 @@ void address_map::erase(allocation& record) noexcept {
   free_.push_back(&record);  // capacity was reserved when the record was made
 }
 
-bool address_map::is_mapped_throughout(std::uintptr_t address, std::size_t bytes) noexcept {
+bool address_map::is_mapped_throughout(std::uintptr_t address, std::size_t bytes,
+                                       abi::CUmemAccess_flags wanted) noexcept {
   for (;;) {
     const allocation* in = find(address);
-    if (in == nullptr || in->kind != memory_kind::mapped) return false;
+    if (in == nullptr || in->kind != memory_kind::mapped || !in->lets(wanted)) return false;
     const std::size_t rest = in->start() + in->extent - address;
     if (bytes <= rest) return true;
     address += rest;

@@ -52,8 +52,9 @@ class address_map {
   // Takes a record out that is not live any more, and keeps it for reuse.
   void remove(allocation& record) noexcept;
 
-  // Do `bytes` bytes from an address lie in mappings side by side?
-  [[nodiscard]] static bool is_mapped_throughout(std::uintptr_t address, std::size_t bytes) noexcept;
+  // Do `bytes` bytes from an address lie in mappings side by side that all let streams do this?
+  [[nodiscard]] static bool is_mapped_throughout(std::uintptr_t address, std::size_t bytes,
+                                                 abi::CUmemAccess_flags wanted) noexcept;
 
   // A number that no other allocation has.
   [[nodiscard]] static unsigned long long next_id() noexcept;

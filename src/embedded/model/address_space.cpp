@@ -23,13 +23,12 @@ namespace {
 
 using physical::granularity;
 
-// An allocation, or a part of it, at some addresses.
+// A whole allocation at some addresses.
 struct mapping {
   physical_memory* memory = nullptr;
   std::size_t bytes = 0;
-  unsigned long long id = 0;
-  allocation* record = nullptr;  // in the address map, while somebody has access
-  std::vector<std::pair<CUmemLocation, CUmemAccess_flags>> access{};
+  allocation* record = nullptr;  // in the address map
+  std::vector<CUmemAccessDesc> access{};
 };
 
 struct range {
@@ -61,21 +60,11 @@ auto holder_of(Map& things, std::uintptr_t address) {
   return address - before->first < before->second.bytes ? before : things.end();
 }
 
-// The range that holds [at, at + bytes); null where none holds all of it.
-range* range_around(ranges_by_start& in, std::uintptr_t at, std::size_t bytes) {
-  const auto found = holder_of(in, at);
-  if (found == in.end() || bytes > found->second.bytes - (at - found->first)) return nullptr;
-  return &found->second;
-}
-
-mapping* mapping_at(ranges_by_start& in, std::uintptr_t at, std::uintptr_t* start = nullptr) {
+mapping* mapping_at(ranges_by_start& in, std::uintptr_t at) {
   const auto around = holder_of(in, at);
   if (around == in.end()) return nullptr;
-  auto& mapped = around->second.mapped;
-  const auto found = holder_of(mapped, at);
-  if (found == mapped.end()) return nullptr;
-  if (start != nullptr) *start = found->first;
-  return &found->second;
+  const auto found = holder_of(around->second.mapped, at);
+  return found == around->second.mapped.end() ? nullptr : &found->second;
 }
 
 using mapping_iterator = std::map<std::uintptr_t, mapping>::iterator;
@@ -118,6 +107,12 @@ void* reserve_pages(std::size_t bytes, void* at, int flags) noexcept {
   return got == MAP_FAILED ? nullptr : got;
 }
 
+// What was enqueued while something was mapped here and runs only now goes into memory that is nobody's.
+void leave(std::uintptr_t at, std::size_t bytes) noexcept {
+  mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 std::uintptr_t reserve_wished(std::size_t bytes, std::uintptr_t wish) noexcept {
   void* const got = reserve_pages(bytes, reinterpret_cast<void*>(wish), MAP_FIXED_NOREPLACE);
   return reinterpret_cast<std::uintptr_t>(got);
@@ -136,80 +131,108 @@ std::uintptr_t reserve_aligned(std::size_t bytes, std::size_t alignment) noexcep
   return start;
 }
 
-// Work that was enqueued may still use the memory of a mapping that goes.
-void wait_for_devices() {
-  process& p = this_process();
-  p.contexts.for_each([](context& c) {
-    if (c.alive()) c.synchronize();
-  });
-}
-
 bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
   return one.type == other.type && one.id == other.id;
 }
 
 CUmemAccess_flags access_of(const mapping& in, const CUmemLocation& who) {
-  const auto found = std::ranges::find_if(in.access, [&](const auto& entry) { return is_same(entry.first, who); });
-  return found == in.access.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : found->second;
+  if (who.type == CU_MEM_LOCATION_TYPE_HOST)
+    return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;  // nobody keeps it from the host
+  for (const CUmemAccessDesc& each : in.access) {
+    if (is_same(each.location, who)) return each.flags;
+  }
+  return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-// The address map knows what somebody may touch.
-void show(mapping& in, std::uintptr_t start) {
-  if (in.record != nullptr) return;
+// Makes a place's access what is wanted. What streams may do is what any device may.
+void let(mapping& in, const CUmemAccessDesc& wanted) {
+  std::erase_if(in.access, [&](const CUmemAccessDesc& each) { return is_same(each.location, wanted.location); });
+  in.access.push_back(wanted);
+  CUmemAccess_flags most = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  for (const CUmemAccessDesc& each : in.access) {
+    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) most = std::max(most, each.flags);
+  }
+  in.record->access.store(most, std::memory_order_relaxed);
+}
+
+// Puts a mapping into the address map. No stream may touch it yet.
+void show(const range& around, std::uintptr_t around_start, mapping& in, std::uintptr_t start) {
   process& p = this_process();
   const CUmemLocation& where = in.memory->properties.location;
   const bool on_host = where.type != CU_MEM_LOCATION_TYPE_DEVICE;
   in.record = &address_map::instance().add(start, in.bytes);
   in.record->kind = memory_kind::mapped;
-  in.record->id = in.id;
   in.record->on_host = on_host;
   in.record->on = p.find_device(on_host ? 0 : where.id);
   in.record->handle_types = in.memory->properties.requestedHandleTypes;
+  in.record->range_start = around_start;
+  in.record->range_bytes = around.bytes;
+  in.record->access.store(CU_MEM_ACCESS_FLAGS_PROT_NONE, std::memory_order_relaxed);
   in.record->open(in.bytes);
 }
 
 void hide(mapping& in) noexcept {
-  if (in.record == nullptr) return;
   (void)in.record->close();
-  address_map::instance().remove(*std::exchange(in.record, nullptr));
+  address_map::instance().remove(*in.record);
 }
 
-CUresult check_place(const CUmemLocation& who) {
-  switch (who.type) {
+// Maps an allocation where a node says, which then goes into its range.
+CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes, std::size_t offset,
+                   decltype(range::mapped)::node_type& node) {
+  const physical_memory& memory = *node.mapped().memory;
+  if (offset != 0 || bytes != memory.bytes) return CUDA_ERROR_NOT_SUPPORTED;
+  const auto around = holder_of(ranges, at);
+  if (!is_aligned(at) || around == ranges.end() || bytes > around->second.bytes - (at - around->first)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const mappings there = mappings_in(around->second, at, bytes);
+  if (there.first != there.last || !there.whole) return CUDA_ERROR_INVALID_VALUE;
+  if (memory.segment.map(0, bytes, reinterpret_cast<void*>(at)) == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  show(around->second, around->first, node.mapped(), at);
+  around->second.mapped.insert(std::move(node));
+  return CUDA_SUCCESS;
+}
+
+// May a place be given access to memory that lies somewhere?
+CUresult check(const CUmemAccessDesc& wanted, const CUmemLocation& memory) {
+  switch (wanted.flags) {
+    case CU_MEM_ACCESS_FLAGS_PROT_NONE:
+    case CU_MEM_ACCESS_FLAGS_PROT_READ:
+    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE: break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+  switch (wanted.location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(who.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+      return this_process().find_device(wanted.location.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      return memory.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
     case CU_MEM_LOCATION_TYPE_INVALID: break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult check(const CUmemAccessDesc& wanted) {
-  switch (wanted.flags) {
-    case CU_MEM_ACCESS_FLAGS_PROT_NONE:
-    case CU_MEM_ACCESS_FLAGS_PROT_READ:
-    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE: return check_place(wanted.location);
+bool is_asked_about(const CUmemLocation& who) {
+  switch (who.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return this_process().find_device(who.id) != nullptr;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return true;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+    case CU_MEM_LOCATION_TYPE_INVALID: break;
   }
-  return CUDA_ERROR_INVALID_VALUE;
-}
-
-// Keeps what a place may do; to do nothing is not kept.
-void let(mapping& in, const CUmemAccessDesc& wanted) {
-  std::erase_if(in.access, [&](const auto& entry) { return is_same(entry.first, wanted.location); });
-  if (wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) in.access.emplace_back(wanted.location, wanted.flags);
+  return false;
 }
 
 }  // namespace
 
 CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t wish, std::uintptr_t& out) {
-  if (bytes == 0 || !is_aligned(bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || !is_aligned(bytes) || !is_aligned(wish)) return CUDA_ERROR_INVALID_VALUE;
   if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   auto node = make_node<ranges_by_start>(0, {bytes, {}});
-  std::uintptr_t start = wish != 0 && is_aligned(wish) ? reserve_wished(bytes, wish) : 0;
+  std::uintptr_t start = wish != 0 ? reserve_wished(bytes, wish) : 0;
   if (start == 0) start = reserve_aligned(bytes, std::max(alignment, granularity));
   if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   node.key() = start;
@@ -237,68 +260,67 @@ bool is_reserved(std::uintptr_t address) {
 }
 
 CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle memory) {
-  if (bytes == 0 || !is_aligned(at) || !is_aligned(bytes) || !is_aligned(offset)) return CUDA_ERROR_INVALID_VALUE;
+  if (at == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  range* const in = range_around(everything.ranges, at, bytes);
-  if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const mappings there = mappings_in(*in, at, bytes);
-  if (there.first != there.last || !there.whole) return CUDA_ERROR_INVALID_VALUE;
-
-  auto node = make_node<decltype(in->mapped)>(at, {.memory = nullptr, .bytes = bytes, .id = address_map::next_id()});
+  auto node = make_node<decltype(range::mapped)>(at, {.bytes = bytes});
   physical_memory* const used = physical::use(memory);
   if (used == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const bool within = offset <= used->bytes && bytes <= used->bytes - offset;
-  if (within && used->segment.map(offset, bytes, reinterpret_cast<void*>(at)) != nullptr) {
-    node.mapped().memory = used;
-    in->mapped.insert(std::move(node));
-    return CUDA_SUCCESS;
-  }
-  physical::unuse(*used);
-  return within ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+  node.mapped().memory = used;
+  const CUresult status = map_whole(everything.ranges, at, bytes, offset, node);
+  if (status != CUDA_SUCCESS) physical::unuse(*used);
+  return status;
 }
 
 CUresult unmap(std::uintptr_t at, std::size_t bytes) {
-  if (bytes == 0 || !is_aligned(at) || !is_aligned(bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  range* const in = range_around(everything.ranges, at, bytes);
-  if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const mappings there = mappings_in(*in, at, bytes);
+  const auto around = holder_of(everything.ranges, at);
+  if (around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
+  auto& mapped = around->second.mapped;
+  const mappings there = mappings_in(around->second, at, bytes);
   if (!there.whole) return CUDA_ERROR_INVALID_VALUE;
-  for (auto& [start, each] : there) hide(each);
-  wait_for_devices();
-  reserve_pages(bytes, reinterpret_cast<void*>(at), MAP_FIXED);
-  for (auto& [start, each] : there) physical::unuse(*each.memory);
-  in->mapped.erase(there.first, there.last);
+  for (auto& [start, each] : there) {
+    hide(each);
+    leave(start, each.bytes);
+    physical::unuse(*each.memory);
+  }
+  mapped.erase(there.first, there.last);
   return CUDA_SUCCESS;
 }
 
 CUresult set_access(std::uintptr_t at, std::size_t bytes, std::span<const CUmemAccessDesc> wanted) {
-  for (const CUmemAccessDesc& each : wanted) {
-    if (const CUresult status = check(each); status != CUDA_SUCCESS) return status;
-  }
-  if (bytes == 0 || !is_aligned(at) || !is_aligned(bytes)) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
-  range* const in = range_around(everything.ranges, at, bytes);
-  if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const mappings there = mappings_in(*in, at, bytes);
+  const auto around = holder_of(everything.ranges, at);
+  if (bytes == 0 || around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
+  const mappings there = mappings_in(around->second, at, bytes);
   if (!there.whole || !there.gapless) return CUDA_ERROR_INVALID_VALUE;
+  for (const auto& [start, each] : there) {
+    for (const CUmemAccessDesc& desc : wanted) {
+      const CUresult status = check(desc, each.memory->properties.location);
+      if (status != CUDA_SUCCESS) return status;
+    }
+  }
   for (auto& [start, each] : there) {
+    each.access.reserve(each.access.size() + wanted.size());  // the last that may throw for this one
     for (const CUmemAccessDesc& desc : wanted) let(each, desc);
-    each.access.empty() ? hide(each) : show(each, start);
   }
   return CUDA_SUCCESS;
 }
 
 CUresult get_access(std::uintptr_t at, const CUmemLocation& who, CUmemAccess_flags& out) {
-  if (const CUresult status = check_place(who); status != CUDA_SUCCESS) return status;
+  if (!is_asked_about(who)) return CUDA_ERROR_INVALID_DEVICE;
   reservations& everything = all();
   const std::shared_lock lock{everything.mutex};
-  const mapping* const found = mapping_at(everything.ranges, at);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = access_of(*found, who);
+  if (const mapping* const found = mapping_at(everything.ranges, at)) {
+    out = access_of(*found, who);
+    return CUDA_SUCCESS;
+  }
+  // Of memory that came about in another way there is nothing to give.
+  if (address_map::find(at) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
 }
 
@@ -309,16 +331,6 @@ CUresult retain(std::uintptr_t at, CUmemGenericAllocationHandle* out) {
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = physical::retain(*found->memory);
   return CUDA_SUCCESS;
-}
-
-bool find(std::uintptr_t at, mapping_info& out) {
-  reservations& everything = all();
-  const std::shared_lock lock{everything.mutex};
-  std::uintptr_t start = 0;
-  const mapping* const found = mapping_at(everything.ranges, at, &start);
-  if (found == nullptr) return false;
-  out = {start, found->bytes, found->id, found->memory->properties};
-  return true;
 }
 
 }  // namespace weir::embedded::model::address_space

@@ -9,8 +9,8 @@
 
 namespace weir::embedded::model {
 
-// Reserved addresses belong to no context and no device. Nothing may touch them until an allocation is mapped there and
-// somebody was given access; then the address map has a record of the mapping, and not before.
+// Reserved addresses belong to no context and no device, and hold nothing until an allocation is mapped there: then the
+// address map has a record of the mapping, which says what streams may do with it.
 //
 // What follows answers in the driver's codes and throws std::bad_alloc. Pointers to results are not null.
 // Thread safety: all of it, from any thread.
@@ -26,31 +26,20 @@ abi::CUresult free(std::uintptr_t start, std::size_t bytes);
 // Does an address lie in a reserved range?
 [[nodiscard]] bool is_reserved(std::uintptr_t address);
 
-// cuMemMap: part of an allocation into part of a range.
+// cuMemMap: a whole allocation into part of a range. CUDA_ERROR_NOT_SUPPORTED for a part of one.
 abi::CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset, abi::CUmemGenericAllocationHandle memory);
 
-// cuMemUnmap: whole mappings within a range, and holes. What was enqueued before may still use them.
+// cuMemUnmap: whole mappings of a range, and holes. Waits for nothing.
 abi::CUresult unmap(std::uintptr_t at, std::size_t bytes);
 
-// cuMemSetAccess: what places may do with mappings that lie side by side.
+// cuMemSetAccess: what places may do with whole mappings that lie side by side.
 abi::CUresult set_access(std::uintptr_t at, std::size_t bytes, std::span<const abi::CUmemAccessDesc> wanted);
 
-// cuMemGetAccess.
+// cuMemGetAccess: of memory of any kind.
 abi::CUresult get_access(std::uintptr_t at, const abi::CUmemLocation& who, abi::CUmemAccess_flags& out);
 
 // cuMemRetainAllocationHandle: of what is mapped at an address.
 abi::CUresult retain(std::uintptr_t at, abi::CUmemGenericAllocationHandle* out);
-
-// What is known of an address in a mapping, whether or not anybody has access.
-struct mapping_info {
-  std::uintptr_t start;
-  std::size_t bytes;
-  unsigned long long id;
-  abi::CUmemAllocationProp properties;
-};
-
-// False where nothing is mapped.
-[[nodiscard]] bool find(std::uintptr_t at, mapping_info& out);
 
 }  // namespace address_space
 

@@ -33,7 +33,7 @@ enum class memory_kind : std::uint8_t {
 // thread that remembers one may always ask it whether it still holds an address. A live one never overlaps another.
 //
 // What lies between add() and remove() may be read by any thread without a lock; it does not change while the record
-// is live, but for `sync_memops`.
+// is live, but for `sync_memops` and `access`.
 struct allocation {
   std::atomic<std::uintptr_t> base{0};
   std::atomic<std::size_t> bytes{0};  // as asked for; 0 while it is not live
@@ -42,11 +42,14 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   bool on_host = false;  // pinned, registered, or of a host pool: host memory to copies and attributes
   std::atomic<bool> sync_memops{false};
+  std::atomic<abi::CUmemAccess_flags> access{abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};  // less of mapped memory only
   unsigned flags = 0;                                                          // as cuMemHostGetFlags tells them
   abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;  // how it may be handed on
   context* owner = nullptr;  // null for pooled memory, which belongs to its pool, and for mapped memory
   device* on = nullptr;
-  memory_pool* pool = nullptr;    // of pooled memory only
+  memory_pool* pool = nullptr;     // of pooled memory only
+  std::uintptr_t range_start = 0;  // of mapped memory only: the range that it is in
+  std::size_t range_bytes = 0;
   array* elements = nullptr;      // of an array's memory only
   shared_store* store = nullptr;  // where it lies, if other processes may have it
   std::atomic<int> piece{-1};     // its number there, once one may open it
@@ -66,6 +69,11 @@ struct allocation {
     const std::size_t before = address - base.load(std::memory_order_relaxed);
     const std::size_t live = bytes.load(std::memory_order_acquire);
     return before <= live && count <= live - before;
+  }
+
+  // May streams read it, or write it?
+  [[nodiscard]] bool lets(abi::CUmemAccess_flags wanted) const noexcept {
+    return (access.load(std::memory_order_relaxed) & wanted) == wanted;
   }
 
   [[nodiscard]] std::uintptr_t start() const noexcept { return base.load(std::memory_order_relaxed); }

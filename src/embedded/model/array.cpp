@@ -22,7 +22,7 @@ namespace {
 // The array's shape in bytes; empty where that is no number.
 bool lay_out(const CUDA_ARRAY3D_DESCRIPTOR& wanted, array& out) noexcept {
   out.described = wanted;
-  out.element = format_bytes(wanted.Format) * wanted.NumChannels;
+  out.element = facts_of(wanted.Format).channel_bytes * wanted.NumChannels;
   out.rows = wanted.Height != 0 ? wanted.Height : 1;
   out.slices = wanted.Depth != 0 ? wanted.Depth : 1;
   std::size_t bytes = 0;

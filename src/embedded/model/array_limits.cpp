@@ -10,8 +10,7 @@ using namespace abi;
 namespace {
 
 constexpr unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
-                                 CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
-                                 CUDA_ARRAY3D_COLOR_ATTACHMENT;
+                                 CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
 
 // The largest extents of one shape of array, by the attributes of the device that tell them.
 struct most {
@@ -25,6 +24,9 @@ constexpr most gathered{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH,
                         CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT, none};
 constexpr most solid{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH, CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT,
                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH};
+constexpr most deep{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE,
+                    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE,
+                    CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE};
 constexpr most lines{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH, none,
                      CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS};
 constexpr most planes{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH,
@@ -50,6 +52,11 @@ bool within(const device& on, CUdevice_attribute limit, std::size_t extent) noex
   return limit == none ? extent == 0 : on.attribute(limit, most) && extent <= static_cast<std::size_t>(most);
 }
 
+bool within(const device& on, const most& limits, const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
+  return within(on, limits.width, wanted.Width) && within(on, limits.height, wanted.Height) &&
+         within(on, limits.depth, wanted.Depth);
+}
+
 // Has the shape all the extents that its flags ask for?
 bool is_whole(const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
   const bool layered = (wanted.Flags & CUDA_ARRAY3D_LAYERED) != 0;
@@ -63,27 +70,41 @@ bool is_whole(const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
 
 }  // namespace
 
-std::size_t format_bytes(CUarray_format format) noexcept {
+format_facts facts_of(CUarray_format format) noexcept {
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8: return 1;
+    case CU_AD_FORMAT_SIGNED_INT8: return {1, any_channels};
     case CU_AD_FORMAT_UNSIGNED_INT16:
     case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF: return 2;
+    case CU_AD_FORMAT_HALF: return {2, any_channels};
     case CU_AD_FORMAT_UNSIGNED_INT32:
     case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT: return 4;
-    default: return 0;
+    case CU_AD_FORMAT_FLOAT: return {4, any_channels};
+    case CU_AD_FORMAT_UNORM_INT8X1:
+    case CU_AD_FORMAT_SNORM_INT8X1: return {1, 1};
+    case CU_AD_FORMAT_UNORM_INT8X2:
+    case CU_AD_FORMAT_SNORM_INT8X2: return {1, 2};
+    case CU_AD_FORMAT_UNORM_INT8X4:
+    case CU_AD_FORMAT_SNORM_INT8X4: return {1, 4};
+    case CU_AD_FORMAT_UNORM_INT16X1:
+    case CU_AD_FORMAT_SNORM_INT16X1: return {2, 1};
+    case CU_AD_FORMAT_UNORM_INT16X2:
+    case CU_AD_FORMAT_SNORM_INT16X2: return {2, 2};
+    case CU_AD_FORMAT_UNORM_INT16X4:
+    case CU_AD_FORMAT_SNORM_INT16X4: return {2, 4};
+    default: return {0, 0};
   }
 }
 
 CUresult check_array(const device& on, const CUDA_ARRAY3D_DESCRIPTOR& wanted) noexcept {
+  const format_facts facts = facts_of(wanted.Format);
   const unsigned channels = wanted.NumChannels;
-  if ((wanted.Flags & ~known_flags) != 0 || format_bytes(wanted.Format) == 0) return CUDA_ERROR_INVALID_VALUE;
-  if ((channels != 1 && channels != 2 && channels != 4) || !is_whole(wanted)) return CUDA_ERROR_INVALID_VALUE;
+  if ((wanted.Flags & ~known_flags) != 0 || facts.channel_bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const bool right_channels =
+      facts.channels == any_channels ? channels == 1 || channels == 2 || channels == 4 : channels == facts.channels;
+  if (!right_channels || !is_whole(wanted)) return CUDA_ERROR_INVALID_VALUE;
   const most& limits = limits_of(wanted);
-  const bool fits = within(on, limits.width, wanted.Width) && within(on, limits.height, wanted.Height) &&
-                    within(on, limits.depth, wanted.Depth);
+  const bool fits = within(on, limits, wanted) || (&limits == &solid && within(on, deep, wanted));
   return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -9,8 +9,13 @@ namespace weir::embedded::model {
 
 class device;
 
-// The bytes of one channel of a format; 0 for a format that arrays do not have.
-[[nodiscard]] std::size_t format_bytes(abi::CUarray_format format) noexcept;
+// What is known of a format.
+struct format_facts {
+  std::size_t channel_bytes;  // 0 for a format that arrays do not have
+  unsigned channels;          // how many an element has to have; any_channels: 1, 2 or 4
+};
+inline constexpr unsigned any_channels = 0;
+[[nodiscard]] format_facts facts_of(abi::CUarray_format format) noexcept;
 
 // Is there such an array on the device? CUDA_ERROR_INVALID_VALUE for a format, channels, flags or an extent that it
 // has not.

@@ -27,11 +27,10 @@ struct layout {
 // Does [from, from + count) lie in [0, end)?
 bool lies_in(std::size_t from, std::size_t count, std::size_t end) { return count <= end && from <= end - count; }
 
-// The same box in an array: whole elements within it.
+// The same box in an array, within it. It may begin and end within an element.
 CUresult lay_out_in_array(const box_side& of, const box_extent& size, layout& out) {
   const array* const in = arrays::find(of.array);
   if (in == nullptr || of.level != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (of.x % in->element != 0 || size.width % in->element != 0) return CUDA_ERROR_INVALID_VALUE;
   if (!lies_in(of.x, size.width, in->row) || !lies_in(of.y, size.height, in->rows) ||
       !lies_in(of.z, size.depth, in->slices)) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -43,7 +42,7 @@ CUresult lay_out_in_array(const box_side& of, const box_extent& size, layout& ou
   return CUDA_SUCCESS;
 }
 
-CUresult lay_out(const box_side& of, const box_extent& size, layout& out) {
+CUresult lay_out(const box_side& of, const box_extent& size, CUmemAccess_flags wanted, layout& out) {
   if (of.type == CU_MEMORYTYPE_ARRAY) return lay_out_in_array(of, size, out);
   constexpr std::size_t most_pitch = 0x7fff'ffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
   const bool on_host = of.type == CU_MEMORYTYPE_HOST;
@@ -67,7 +66,7 @@ CUresult lay_out(const box_side& of, const box_extent& size, layout& out) {
   const auto span = last_slice ? multiply_add(size.depth - 1, *slice, *last_slice) : std::nullopt;
   if (!offset || !span) return CUDA_ERROR_INVALID_VALUE;
   const place_kind kind = of.type == CU_MEMORYTYPE_DEVICE ? place_kind::known : place_kind::any;
-  return locate(base + *offset, *span, kind, out.at);
+  return locate(base + *offset, *span, kind, wanted, out.at);
 }
 
 }  // namespace
@@ -75,8 +74,8 @@ CUresult lay_out(const box_side& of, const box_extent& size, layout& out) {
 CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work& work) {
   layout target;
   layout source;
-  if (const CUresult status = lay_out(copy.from, copy.size, source); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = lay_out(copy.to, copy.size, target); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = lay_out(copy.from, copy.size, to_read, source); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = lay_out(copy.to, copy.size, to_write, target); status != CUDA_SUCCESS) return status;
   to = target.at;
   from = source.at;
   work = {to.at,        from.at,      copy.size.width, copy.size.height, copy.size.depth,

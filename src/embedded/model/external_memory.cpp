@@ -30,8 +30,9 @@ pages pages_around(std::size_t offset, std::size_t bytes) noexcept {
 }  // namespace
 
 CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   shared_memory segment = shared_memory::duplicate_of(descriptor);
-  if (!segment || bytes == 0 || segment.bytes() < bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (!segment || segment.bytes() == 0) return CUDA_ERROR_UNKNOWN;
   auto& table = this_process().external_memories;
   external_memory& made = *table.acquire();
   made.segment = std::move(segment);
@@ -43,8 +44,10 @@ CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
 
 CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size_t bytes, CUdeviceptr* out) {
   const external_memory* const from = this_process().external_memories.find(memory);
-  if (from == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (bytes == 0 || offset > from->bytes || bytes > from->bytes - offset) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t whole = from->segment.bytes();
+  if (offset > whole || bytes > whole - offset) return CUDA_ERROR_INVALID_VALUE;
   const pages around = pages_around(offset, bytes);
   void* const got = from->segment.map(around.offset, around.bytes);
   if (got == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -67,7 +70,7 @@ CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size
 CUresult destroy(CUexternalMemory memory) {
   auto& table = this_process().external_memories;
   external_memory* const found = table.find(memory);
-  if (found == nullptr || !table.retire(found, memory)) return CUDA_ERROR_INVALID_HANDLE;
+  if (found == nullptr || !table.retire(found, memory)) return CUDA_ERROR_INVALID_VALUE;
   found->segment = {};
   table.recycle(found);
   return CUDA_SUCCESS;

@@ -14,14 +14,14 @@ class context;
 // Objects are reused (handle_table.hpp); what is here does not change while it lives.
 struct external_memory {
   shared_memory segment;
-  std::size_t bytes = 0;  // as the importer said
+  std::size_t bytes = 0;  // as the importer said, who may be wrong
 };
 
 // What follows answers in the driver's codes and throws std::bad_alloc. Thread safety: all of it, from any thread.
 namespace external {
 
 // cuImportExternalMemory, of a descriptor of memory: an allocation that was made to be shared, or a memfd. On success
-// the descriptor is ours.
+// the descriptor is ours. CUDA_ERROR_UNKNOWN for one of something else.
 abi::CUresult import(int descriptor, std::size_t bytes, abi::CUexternalMemory* out);
 
 // cuExternalMemoryGetMappedBuffer: device memory of the context, until it is freed with cuMemFree; it outlives what it was

@@ -15,8 +15,8 @@ namespace weir::embedded::model {
 // What follows throws std::bad_alloc. The bytes lie in live managed memory. Thread safety: all of it, from any thread.
 namespace managed_advice {
 
-// A place of which something is said; CU_MEM_LOCATION_TYPE_INVALID for none.
-inline constexpr abi::CUmemLocation nowhere{abi::CU_MEM_LOCATION_TYPE_INVALID, 0};
+// No place. It has a number all the same, which can be asked for.
+inline constexpr abi::CUmemLocation nowhere{abi::CU_MEM_LOCATION_TYPE_INVALID, abi::CU_DEVICE_INVALID};
 
 // Takes one piece of advice about the pages that [address, address + bytes) touches.
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes, abi::CUmem_advise advice,

@@ -84,20 +84,30 @@ CUmemGenericAllocationHandle adopt(shared_memory segment, std::size_t bytes, con
   return publish(made);
 }
 
-}  // namespace
-
-CUresult check(const CUmemAllocationProp& wanted) {
-  if (wanted.type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  switch (wanted.location.type) {
+// There is one node of the host.
+CUresult check_place(const CUmemLocation& where) {
+  switch (where.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(wanted.location.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return wanted.location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+      return this_process().find_device(where.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return where.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
     case CU_MEM_LOCATION_TYPE_INVALID: break;
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
+
+// May there be memory of these properties?
+CUresult check(const CUmemAllocationProp& wanted) {
+  constexpr unsigned of_windows = CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT;
+  if (wanted.type != CU_MEM_ALLOCATION_TYPE_PINNED || (wanted.requestedHandleTypes & of_windows) != 0 ||
+      wanted.win32HandleMetaData != nullptr || wanted.allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return check_place(wanted.location);
+}
+
+}  // namespace
 
 CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted, CUmemGenericAllocationHandle* out) {
   if (bytes == 0 || bytes % granularity != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -149,7 +159,8 @@ CUresult export_descriptor(CUmemGenericAllocationHandle handle, int* out) {
 CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
   shared_memory segment = shared_memory::duplicate_of(descriptor);
   label said{};
-  if (!segment || !read_label(segment, said)) return CUDA_ERROR_INVALID_VALUE;
+  if (!segment || !read_label(segment, said)) return CUDA_ERROR_UNKNOWN;
+  said.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // what was imported is not handed on
   *out = adopt(std::move(segment), said.bytes, said.properties, nullptr);
   return CUDA_SUCCESS;
 }

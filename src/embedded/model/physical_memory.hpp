@@ -30,9 +30,6 @@ namespace physical {
 // Sizes and offsets of allocations, addresses and sizes of mappings are multiples of this.
 inline constexpr std::size_t granularity = std::size_t{2} << 20;
 
-// May there be memory of these properties?
-abi::CUresult check(const abi::CUmemAllocationProp& wanted);
-
 // cuMemCreate.
 abi::CUresult create(std::size_t bytes, const abi::CUmemAllocationProp& wanted, abi::CUmemGenericAllocationHandle* out);
 
@@ -42,7 +39,8 @@ abi::CUresult release(abi::CUmemGenericAllocationHandle handle);
 // cuMemGetAllocationPropertiesFromHandle.
 abi::CUresult tell(abi::CUmemGenericAllocationHandle handle, abi::CUmemAllocationProp& out);
 
-// cuMemExportToShareableHandle and cuMemImportFromShareableHandle, with file descriptors. The importer keeps its own.
+// cuMemExportToShareableHandle and cuMemImportFromShareableHandle, with file descriptors. The importer keeps its own;
+// CUDA_ERROR_UNKNOWN for one that is not of such memory.
 abi::CUresult export_descriptor(abi::CUmemGenericAllocationHandle handle, int* out);
 abi::CUresult import_descriptor(int descriptor, abi::CUmemGenericAllocationHandle* out);
 

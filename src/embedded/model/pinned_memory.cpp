@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "embedded/model/address_space.hpp"
 #include "embedded/model/backing.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/memory.hpp"
@@ -65,7 +66,7 @@ CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned f
   if (pointer == nullptr || bytes == 0 || (flags & ~known) != 0 || address + bytes < address) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (!is_mapped(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  if (!is_mapped(address, bytes) || address_space::is_reserved(address)) return CUDA_ERROR_INVALID_VALUE;
   memory_kind in_the_way{};
   allocation* record = address_map::instance().add_registration(address, bytes, in_the_way);
   if (record == nullptr) {

@@ -1,0 +1,63 @@
+// managed_advice_test.cpp - what is remembered of pages, and that it is forgotten with them.
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "embedded/memory_fixture.hpp"
+
+namespace weir::embedded {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};
+
+class ManagedAdvice : public memory_test {};
+
+int read_mostly(CUdeviceptr at, std::size_t bytes) {
+  int value = -9;
+  EXPECT_EQ(driver.cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, at, bytes),
+            CUDA_SUCCESS);
+  return value;
+}
+
+// Advice about any runs of pages, one after the other, is what a page that one asks about was told last.
+RC_GTEST_FIXTURE_PROP(ManagedAdvice, EveryPageKnowsWhatItWasToldLast, ()) {
+  constexpr std::size_t pages = 12;
+  CUdeviceptr memory = 0;
+  RC_ASSERT(driver.cuMemAllocManaged(&memory, pages * page, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS);
+  std::array<int, pages> expected{};
+  const auto rounds = *rc::gen::inRange(1, 12);
+  for (int round = 0; round < rounds; ++round) {
+    const auto first = *rc::gen::inRange<std::size_t>(0, pages);
+    const auto count = *rc::gen::inRange<std::size_t>(1, pages - first + 1);
+    const bool set = *rc::gen::arbitrary<bool>();
+    const CUmem_advise advice = set ? CU_MEM_ADVISE_SET_READ_MOSTLY : CU_MEM_ADVISE_UNSET_READ_MOSTLY;
+    RC_ASSERT(driver.cuMemAdvise_v2(memory + first * page, count * page, advice, here) == CUDA_SUCCESS);
+    for (std::size_t i = first; i < first + count; ++i) expected[i] = set ? 1 : 0;
+  }
+  int all = 1;
+  for (std::size_t i = 0; i < pages; ++i) {
+    RC_ASSERT(read_mostly(memory + i * page, page) == expected[i]);
+    all &= expected[i];
+  }
+  RC_ASSERT(read_mostly(memory, pages * page) == all);
+  RC_ASSERT(driver.cuMemFree_v2(memory) == CUDA_SUCCESS);
+}
+
+TEST_F(ManagedAdvice, NewMemoryWasToldNothing) {
+  CUdeviceptr memory = 0;
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_EQ(driver.cuMemAllocManaged(&memory, page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+    EXPECT_EQ(read_mostly(memory, page), 0);
+    EXPECT_EQ(driver.cuMemAdvise_v2(memory, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here), CUDA_SUCCESS);
+    EXPECT_EQ(read_mostly(memory, page), 1);
+    EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
+  }
+}
+
+}  // namespace
+}  // namespace weir::embedded
