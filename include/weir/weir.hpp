@@ -12,6 +12,7 @@
 #include <weir/errc.hpp>
 #include <weir/error.hpp>
 #include <weir/event.hpp>
+#include <weir/external_memory.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
 #include <weir/ipc_buffer.hpp>

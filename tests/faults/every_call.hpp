@@ -58,6 +58,7 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
             calls.count(&driver_table::cuMemFreeAsync))
       << "stream-ordered memory, after a failure of " << failed;
   check(&driver_table::cuMemPoolCreate, &driver_table::cuMemPoolDestroy, "cuMemPoolCreate");
+  check(&driver_table::cuExternalMemoryGetMappedBuffer, &driver_table::cuMemFree_v2, "cuExternalMemoryGetMappedBuffer");
   check(&driver_table::cuMemHostAlloc, &driver_table::cuMemFreeHost, "cuMemHostAlloc");
   check(&driver_table::cuMemAlloc_v2, &driver_table::cuMemFree_v2, "cuMemAlloc_v2");
   check(&driver_table::cuIpcOpenMemHandle_v2, &driver_table::cuIpcCloseMemHandle, "cuIpcOpenMemHandle_v2");

@@ -1,0 +1,218 @@
+// api/external_memory.cpp - imports, what is mapped from them, and the end of both.
+#include <weir/external_memory.hpp>
+
+#include "api/check.hpp"
+#include "api/free_when_unused.hpp"
+#include "api/make_current.hpp"
+#include "api/primary_context.hpp"
+
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace weir::detail {
+
+// What is shared by the owner of an import and the buffers mapped from it.
+struct external_import {
+  CUexternalMemory handle;
+  std::size_t bytes;
+  weir::device gpu;
+  CUcontext context;
+  std::atomic<int> owners{1};
+
+  void share() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
+
+  // True for the last one, who then ends it.
+  [[nodiscard]] bool drop() noexcept { return owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+};
+
+namespace {
+
+// Calls free() with the context of the import current.
+template <class Free>
+void in_context_of(const external_import& import, first_failure& failure, Free free) noexcept {
+  try {
+    const make_current current{import.context, call_site{}};
+    free();
+  } catch (...) {
+    failure.note_exception("cuCtxPushCurrent");
+  }
+}
+
+// Lets go of an import; the last one destroys it.
+void drop(external_import* import, first_failure& failure) noexcept {
+  if (!import->drop()) return;
+  const std::unique_ptr<external_import> last{import};
+  in_context_of(*last, failure,
+                [&] { failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory"); });
+}
+
+void free_mapping(void* address, external_import* import, first_failure& failure) noexcept {
+  in_context_of(*import, failure, [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
+  drop(import, failure);
+}
+
+// A descriptor on offer. The driver gets a duplicate: what it takes it keeps, and what it refuses it may have closed all
+// the same, while the caller's own has to stay as it was.
+class offered_descriptor {
+ public:
+  explicit offered_descriptor(int original) noexcept
+      : original_{original}, duplicate_{fcntl(original, F_DUPFD_CLOEXEC, 0)} {}
+  offered_descriptor(const offered_descriptor&) = delete;
+  offered_descriptor& operator=(const offered_descriptor&) = delete;
+  ~offered_descriptor() {
+    if (duplicate_ >= 0 && is_still_ours()) close(duplicate_);
+  }
+
+  // Where there is nothing to duplicate the driver shall say so.
+  [[nodiscard]] int get() const noexcept { return duplicate_ >= 0 ? duplicate_ : original_; }
+
+  void taken() noexcept {
+    if (std::exchange(duplicate_, -1) >= 0) close(original_);
+  }
+
+ private:
+  // A driver that closed it may have opened something else under its number. Where the system does not tell, the
+  // duplicate stays open: better than to close what belongs to another.
+  [[nodiscard]] bool is_still_ours() const noexcept {
+    const pid_t self = getpid();
+    return syscall(SYS_kcmp, self, self, KCMP_FILE, duplicate_, original_) == 0;
+  }
+
+  int original_;
+  int duplicate_;
+};
+
+void report(const first_failure& failure, subject on) noexcept {
+  if (failure.code != errc::success) report_unraised(failure.code, failure.call, on);
+}
+
+}  // namespace
+
+mapped_memory::mapped_memory(const external_memory& from, std::size_t offset, std::size_t count,
+                             std::size_t element_bytes, std::size_t alignment, call_site at) {
+  constexpr const char* call = "cuExternalMemoryGetMappedBuffer";
+  if (from.closed()) fail_closed(call, subject{}, at);
+  external_import& import = *from.import_;
+  permit(call, import.gpu, at);
+  if (count == 0 || count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes) {
+    fail(errc::invalid_value, call, to_text(import.gpu), "map at least one element, and no more than there are", at);
+  }
+  if (offset % alignment != 0) {
+    fail(errc::invalid_value, call, to_text(import.gpu), "begin at a multiple of the element's alignment", at);
+  }
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
+  part.offset = offset;
+  part.size = count * element_bytes;
+  CUdeviceptr address = 0;
+  {
+    const make_current current{import.context, at};
+    check(driver().cuExternalMemoryGetMappedBuffer(&address, import.handle, &part), call, import.gpu, at);
+  }
+  import.share();
+  import_ = &import;
+  address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  bytes_ = count * element_bytes;
+  device_context_ = import.context;
+}
+
+mapped_memory::mapped_memory(mapped_memory&& other) noexcept : import_{std::exchange(other.import_, nullptr)} {
+  take(other);
+}
+
+mapped_memory& mapped_memory::operator=(mapped_memory&& other) noexcept {
+  if (this == &other) return *this;
+  const mapped_memory old{std::move(*this)};
+  take(other);
+  import_ = std::exchange(other.import_, nullptr);
+  return *this;
+}
+
+mapped_memory::~mapped_memory() {
+  if (closed()) return;
+  free_when_unused(std::unique_ptr<use_list>{uses_}, [address = address_, import = import_](first_failure failure) {
+    free_mapping(address, import, failure);
+    report(failure, subject::memory(address));
+  });
+}
+
+void mapped_memory::close(call_site at) {
+  if (closed()) return;
+  const subject on = subject::memory(address_);
+  permit("cuMemFree", on, at);
+  void* const address = address_;
+  first_failure failure;
+  if (const std::unique_ptr<use_list> uses{uses_}) uses->sync(failure);
+  forget();
+  free_mapping(address, std::exchange(import_, nullptr), failure);
+  if (failure.code != errc::success) fail(failure.code, failure.call, on, at);
+}
+
+}  // namespace weir::detail
+
+namespace weir {
+
+using namespace detail;
+
+external_memory external_memory::import_fd(int descriptor, std::size_t size_bytes, weir::device gpu,
+                                           external_memory_options options, call_site at) {
+  constexpr const char* call = "cuImportExternalMemory";
+  permit(call, gpu, at);
+  const CUcontext context = primary_context(gpu, at);
+  auto import = std::make_unique<external_import>();
+  import->bytes = size_bytes;
+  import->gpu = gpu;
+  import->context = context;
+  offered_descriptor offer{descriptor};
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC what{};
+  what.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  what.handle.fd = offer.get();
+  what.size = size_bytes;
+  what.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+  const make_current current{context, at};
+  check(driver().cuImportExternalMemory(&import->handle, &what), call, gpu, at);
+  offer.taken();
+  return external_memory{import.release()};
+}
+
+external_memory::external_memory(external_memory&& other) noexcept : import_{std::exchange(other.import_, nullptr)} {}
+
+external_memory& external_memory::operator=(external_memory&& other) noexcept {
+  if (this == &other) return *this;
+  const external_memory old{std::move(*this)};
+  import_ = std::exchange(other.import_, nullptr);
+  return *this;
+}
+
+external_memory::~external_memory() {
+  if (closed()) return;
+  run_or_defer([import = import_] {
+    const weir::device gpu = import->gpu;
+    first_failure failure;
+    drop(import, failure);
+    report(failure, gpu);
+  });
+}
+
+void external_memory::close(call_site at) {
+  if (closed()) return;
+  const weir::device gpu = import_->gpu;
+  permit("cuDestroyExternalMemory", gpu, at);
+  first_failure failure;
+  drop(std::exchange(import_, nullptr), failure);
+  if (failure.code != errc::success) fail(failure.code, failure.call, gpu, at);
+}
+
+std::size_t external_memory::size_bytes() const noexcept { return closed() ? 0 : import_->bytes; }
+weir::device external_memory::device() const noexcept { return closed() ? weir::device{} : import_->gpu; }
+CUextMemory_st* external_memory::get() const noexcept {
+  return closed() ? closed_handle<CUextMemory_st>() : import_->handle;
+}
+
+}  // namespace weir
