@@ -48,7 +48,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory 
 }
 
 CUresult cuDestroyExternalMemory(CUexternalMemory memory) {
-  return guarded_outside_host_functions([&](model::process&) { return external::destroy(memory); });
+  return guarded_outside_captures([&](model::process&) { return external::destroy(memory); });
 }
 
 }  // namespace weir::embedded::entry

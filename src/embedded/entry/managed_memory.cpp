@@ -18,11 +18,20 @@ CUmemLocation location_of(CUdevice device) {
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
-// Advice that is about no place has one all the same, of which only the type is looked at.
+// Advice that is about no place has one all the same, of which only the type is looked at. Who accesses memory is a
+// device or the host, and no node of it.
 bool is_place_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
-  const bool is_about_it = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
-                           advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
-  return check_place(p, is_about_it ? where : CUmemLocation{where.type, 0}) == CUDA_SUCCESS;
+  switch (advice) {
+    case CU_MEM_ADVISE_SET_ACCESSED_BY:
+    case CU_MEM_ADVISE_UNSET_ACCESSED_BY:
+      if (where.type >= CU_MEM_LOCATION_TYPE_HOST_NUMA) return false;
+      [[fallthrough]];
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: return check_place(p, where) == CUDA_SUCCESS;
+    case CU_MEM_ADVISE_SET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: break;
+  }
+  return check_place(p, {where.type, 0}) == CUDA_SUCCESS;
 }
 
 // The host as it is told back; the batches tell what they were given.

@@ -136,8 +136,8 @@ bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
 }
 
 CUmemAccess_flags access_of(const mapping& in, const CUmemLocation& who) {
-  if (who.type == CU_MEM_LOCATION_TYPE_HOST)
-    return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;  // nobody keeps it from the host
+  // The host is told what the device may do, as an H200 tells it.
+  if (who.type == CU_MEM_LOCATION_TYPE_HOST) return in.record->access.load(std::memory_order_relaxed);
   for (const CUmemAccessDesc& each : in.access) {
     if (is_same(each.location, who)) return each.flags;
   }

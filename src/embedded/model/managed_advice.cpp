@@ -97,9 +97,9 @@ int as_device(const CUmemLocation& where) {
   return where.type == CU_MEM_LOCATION_TYPE_INVALID ? CU_DEVICE_INVALID : number_of(where);
 }
 
-// An H200 takes a node of the host for a preferred location, and does not remember it.
-CUmemLocation remembered(const CUmemLocation& preferred) {
-  return preferred.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ? nowhere : preferred;
+// An H200 takes a node of the host for a preferred location, and stays with what it knew.
+bool is_remembered(const CUmemLocation& preferred) {
+  return preferred.type == CU_MEM_LOCATION_TYPE_DEVICE || preferred.type == CU_MEM_LOCATION_TYPE_HOST;
 }
 
 }  // namespace
@@ -110,7 +110,9 @@ void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
     switch (advice) {
       case CU_MEM_ADVISE_SET_READ_MOSTLY: of.read_mostly = true; break;
       case CU_MEM_ADVISE_UNSET_READ_MOSTLY: of.read_mostly = false; break;
-      case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: of.preferred = remembered(where); break;
+      case CU_MEM_ADVISE_SET_PREFERRED_LOCATION:
+        if (is_remembered(where)) of.preferred = where;
+        break;
       case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: of.preferred = nowhere; break;
       case CU_MEM_ADVISE_SET_ACCESSED_BY:
         std::erase(of.accessed_by, number_of(where));
