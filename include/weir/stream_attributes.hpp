@@ -65,7 +65,7 @@ class WEIR_EXPORT stream_attributes {
   constexpr explicit stream_attributes(stream_ref stream) noexcept : stream_{stream} {}
 
   // Smaller is served earlier. Outside device::priorities() it is an error that names the range; a driver would take the
-  // nearest one without a word. stream_ref::priority() tells the new one. The default streams keep theirs.
+  // nearest one without a word. stream_ref::priority() tells the new one, but not one that was set past weir.
   [[nodiscard]] int priority(call_site at = call_site::current()) const;
   void set_priority(int priority, call_site at = call_site::current()) const;
 

@@ -6,6 +6,7 @@
 #include <weir/duration.hpp>
 #include <weir/export.hpp>
 #include <weir/stream.hpp>
+#include <weir/stream_attributes.hpp>
 
 #include <initializer_list>
 #include <optional>
@@ -21,7 +22,8 @@ struct pool_slot;
 struct stream_role {
   std::string_view name = {};  // copied
   stream_options streams = {};
-  unsigned limit = 16;  // so many streams at most, 1 to 1024
+  unsigned limit = 16;            // so many streams at most, 1 to 1024
+  stream_settings settings = {};  // attributes that each of them has from the beginning
 };
 
 // A stream that is lent to one holder at a time. Its destruction gives the stream back, with whatever work is still
@@ -79,7 +81,7 @@ class WEIR_EXPORT stream_pool {
  public:
   // On the primary context of the device. The first stream of each role is made here, so that options that the device
   // does not have are found out. No role, a limit of 0 or above 1024, and two roles of one name are refused
-  // (invalid_value). Fails whole. cuStreamCreateWithPriority.
+  // (invalid_value). Fails whole. cuStreamCreateWithPriority, cuStreamSetAttribute.
   explicit stream_pool(weir::device gpu, stream_role only = {}, call_site at = call_site::current());
   stream_pool(weir::device gpu, std::initializer_list<stream_role> roles, call_site at = call_site::current());
   stream_pool(stream_pool&& other) noexcept : core_{other.core_} { other.core_ = nullptr; }

@@ -45,7 +45,11 @@ void destroy(pool_slot& slot) noexcept {
 }  // namespace
 
 pool_role::pool_role(const stream_role& role)
-    : name_{role.name}, options_{role.streams}, limit_{role.limit}, slots_{new pool_slot[role.limit]} {}
+    : name_{role.name},
+      options_{role.streams},
+      settings_{role.settings},
+      limit_{role.limit},
+      slots_{new pool_slot[role.limit]} {}
 
 // There are few, so that looking at all costs less than a list that threads would contend for.
 pool_slot* pool_role::longest_idle() const noexcept {
@@ -92,7 +96,7 @@ pool_slot* pool_role::make(weir::device gpu, slot_state then, call_site at) {
     if (slot.state.load(std::memory_order_relaxed) != slot_state::empty) continue;
     if (!move_on(slot, slot_state::empty, slot_state::making)) continue;
     try {
-      slot.owner.emplace(gpu, options_, at);
+      slot.owner.emplace(make_stream(gpu, options_, settings_, at));
     } catch (...) {
       slot.state.store(slot_state::empty);
       throw;

@@ -59,6 +59,7 @@ class pool_role {
 
   std::string name_;
   stream_options options_;
+  stream_settings settings_;
   unsigned limit_;
   std::unique_ptr<pool_slot[]> slots_;
   std::atomic<unsigned> turn_{0};

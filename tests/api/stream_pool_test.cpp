@@ -154,6 +154,16 @@ TEST_F(StreamPool, RolesAreNeverMixed) {
   EXPECT_NE(failure->advice().find("'work', 'copies'"), std::string::npos);
 }
 
+TEST_F(StreamPool, ARoleHasItsAttributes) {
+  const stream_pool pool{gpu, {.settings = {.sync_policy = sync_policy::block}}};
+  const stream_lease a = pool.acquire();
+  const stream_lease b = pool.acquire();
+  EXPECT_EQ(stream_attributes{a}.sync_policy(), sync_policy::block);
+  EXPECT_EQ(stream_attributes{b}.sync_policy(), sync_policy::block);
+  EXPECT_EQ(result_of([&] { const stream_pool wrong(gpu, {.settings = {.sync_policy = sync_policy::unset}}); }),
+            errc::invalid_value);
+}
+
 TEST_F(StreamPool, WhatItCannotBeIsRefusedAtOnce) {
   EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, std::initializer_list<stream_role>{}); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { const stream_pool pool(gpu, {.limit = 0}); }), errc::invalid_value);
