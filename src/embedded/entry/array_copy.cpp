@@ -1,14 +1,12 @@
 // entry/array_copy.cpp - cuMemcpyHtoA and the like: bytes one after the other, to and from arrays.
+#include "embedded/entry/box_copy.hpp"
 #include "embedded/entry/entry.hpp"
-#include "embedded/entry/guard.hpp"
-#include "embedded/model/box_copy.hpp"
 
 namespace weir::embedded::entry {
 
 namespace {
 
 using model::box_side;
-using model::place;
 
 box_side at_array(CUarray array, std::size_t offset) {
   return {.type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset};
@@ -16,35 +14,14 @@ box_side at_array(CUarray array, std::size_t offset) {
 box_side at_device(CUdeviceptr address) { return {.type = CU_MEMORYTYPE_DEVICE, .device = address}; }
 box_side at_host(const void* pointer) { return {.type = CU_MEMORYTYPE_HOST, .host = pointer}; }
 
-// Checks a copy and calls submit(to, from, work).
-template <class Submit>
-CUresult submit_copy(const box_side& to, const box_side& from, std::size_t bytes, Submit&& submit) {
-  if (bytes == 0) return CUDA_SUCCESS;
-  place target;
-  place source;
-  model::pitched_copy_work work;
-  const CUresult status = model::lay_out({to, from, {bytes, 1, 1}}, target, source, work);
-  return status == CUDA_SUCCESS ? submit(target, source, work) : status;
-}
-
 CUresult copy_now(const box_side& to, const box_side& from, std::size_t bytes) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
-    return submit_copy(to, from, bytes, [&](const place& target, const place& source, const auto& work) {
-      return model::copy_now(*in, target, source, work);
-    });
-  });
+  const model::box_copy copy{to, from, {bytes, 1, 1}};
+  return copy_box_now(&copy);
 }
 
 CUresult copy_in_order(const box_side& to, const box_side& from, std::size_t bytes, CUstream stream) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    return submit_copy(to, from, bytes, [&](const place& target, const place& source, const auto& work) {
-      return model::copy_in_order(*in, target, source, work);
-    });
-  });
+  const model::box_copy copy{to, from, {bytes, 1, 1}};
+  return copy_box_in_order(&copy, stream);
 }
 
 }  // namespace

@@ -32,8 +32,12 @@ void rec_create(Rec& r, const std::string& key, const CUDA_ARRAY3D_DESCRIPTOR& d
   if (r.k(key, cuArray3DCreate(&made, &descriptor)) == CUDA_SUCCESS) OK(cuArrayDestroy(made));
 }
 
-CUDA_MEMCPY2D to_array(CUarray dst, const void* src, size_t width, size_t height) {
-  CUDA_MEMCPY2D copy{};
+namespace {
+
+// What both forms of a copy have.
+template <class Copy>
+Copy host_to_array(CUarray dst, const void* src, size_t width, size_t height) {
+  Copy copy{};
   copy.srcMemoryType = CU_MEMORYTYPE_HOST;
   copy.srcHost = src;
   copy.srcPitch = width;
@@ -44,8 +48,9 @@ CUDA_MEMCPY2D to_array(CUarray dst, const void* src, size_t width, size_t height
   return copy;
 }
 
-CUDA_MEMCPY2D from_array(void* dst, CUarray src, size_t width, size_t height) {
-  CUDA_MEMCPY2D copy{};
+template <class Copy>
+Copy array_to_host(void* dst, CUarray src, size_t width, size_t height) {
+  Copy copy{};
   copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
   copy.srcArray = src;
   copy.dstMemoryType = CU_MEMORYTYPE_HOST;
@@ -56,30 +61,26 @@ CUDA_MEMCPY2D from_array(void* dst, CUarray src, size_t width, size_t height) {
   return copy;
 }
 
+}  // namespace
+
+CUDA_MEMCPY2D to_array(CUarray dst, const void* src, size_t width, size_t height) {
+  return host_to_array<CUDA_MEMCPY2D>(dst, src, width, height);
+}
+
+CUDA_MEMCPY2D from_array(void* dst, CUarray src, size_t width, size_t height) {
+  return array_to_host<CUDA_MEMCPY2D>(dst, src, width, height);
+}
+
 CUDA_MEMCPY3D to_array(CUarray dst, const void* src, size_t width, size_t height, size_t depth) {
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-  copy.srcHost = src;
-  copy.srcPitch = width;
+  auto copy = host_to_array<CUDA_MEMCPY3D>(dst, src, width, height);
   copy.srcHeight = height;
-  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.dstArray = dst;
-  copy.WidthInBytes = width;
-  copy.Height = height;
   copy.Depth = depth;
   return copy;
 }
 
 CUDA_MEMCPY3D from_array(void* dst, CUarray src, size_t width, size_t height, size_t depth) {
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  copy.srcArray = src;
-  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-  copy.dstHost = dst;
-  copy.dstPitch = width;
+  auto copy = array_to_host<CUDA_MEMCPY3D>(dst, src, width, height);
   copy.dstHeight = height;
-  copy.WidthInBytes = width;
-  copy.Height = height;
   copy.Depth = depth;
   return copy;
 }
