@@ -10,13 +10,13 @@ import sys
 import textwrap
 
 PAGE = "docs/embedded-driver.md"
-LISTS = {"later": "WEIR_LATER", "unsupported": "WEIR_UNSUPPORTED"}
+LISTS = {"later": "WEIR_LATER(?:_CHECKED)?", "unsupported": "WEIR_UNSUPPORTED"}
 OTHER_FORMS = "Forms of older versions of CUDA; the ones that programs built with CUDA 13.0 call are there"
 
 
 def bases_it_has(entry_folder, functions):
     """The base names of the functions that the driver has, in whatever form."""
-    later = set(re.findall(r"^WEIR_LATER\((\w+)", (entry_folder / "later.def").read_text(), re.M))
+    later = set(re.findall(r"^WEIR_LATER(?:_CHECKED)?\((\w+)", (entry_folder / "later.def").read_text(), re.M))
     pairs = re.findall(r"^WEIR_FUNCTION\((\w+),\s*(\w+)", functions.read_text(), re.M)
     return {base for symbol, base in pairs if symbol not in later}
 

@@ -110,8 +110,8 @@ TEST_F(Context, AResetEndsStreamsEventsAndTheThreadsDefaultStream) {
   ASSERT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamGetId(CU_STREAM_PER_THREAD, &after), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   retain();
-  EXPECT_EQ(driver.cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(driver.cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuStreamQuery(stream), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(driver.cuEventQuery(event), CUDA_ERROR_INVALID_CONTEXT);
   ASSERT_EQ(driver.cuStreamGetId(CU_STREAM_PER_THREAD, &after), CUDA_SUCCESS);
   EXPECT_NE(before, after);
 }
@@ -119,6 +119,12 @@ TEST_F(Context, AResetEndsStreamsEventsAndTheThreadsDefaultStream) {
 // The end of a thread and the end of a context both close the thread's default stream, whichever comes first.
 TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
   const CUcontext primary = retain();
+  const auto streams = [] {
+    int count = 0;
+    model::this_process().streams.for_each([&](const model::stream&) { ++count; });
+    return count;
+  };
+  const int before = streams();
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([primary] {
@@ -131,9 +137,7 @@ TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  int left = 0;
-  model::this_process().streams.for_each([&](const model::stream&) { ++left; });
-  EXPECT_EQ(left, 0);
+  EXPECT_EQ(streams(), before);
 }
 
 // Whoever uses a context that another thread resets is refused, or finds the next one; nothing breaks. What such a
@@ -159,7 +163,8 @@ TEST_F(Context, MayBeResetUnderItsUsers) {
         if (!expect_one_of(driver.cuStreamCreate(&stream, 0), {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED}))
           continue;
         if (!expect_one_of(driver.cuEventCreate(&event, 0), {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED})) continue;
-        const auto gone = {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_HANDLE};
+        const auto gone = {CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_INVALID_CONTEXT,
+                           CUDA_ERROR_INVALID_HANDLE};  // the last: at the very moment of the reset
         expect_one_of(driver.cuEventRecord(event, stream), gone);
         expect_one_of(driver.cuStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0), gone);
         expect_one_of(driver.cuStreamSynchronize(CU_STREAM_LEGACY), gone);

@@ -13,7 +13,7 @@ CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* wanted) {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (handle == nullptr || wanted == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::arrays::create(*context, *wanted, handle);
+    return model::arrays::create(context->base(), *wanted, handle);
   });
 }
 

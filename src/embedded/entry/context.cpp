@@ -25,11 +25,19 @@ CUresult create_context(CUcontext* out, const CUctxCreateParams* params, unsigne
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::device* const device = p.find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    if (out == nullptr || !valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
+    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (params != nullptr && params->numExecAffinityParams > 0) {
       return params->execAffinityParams == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     }
-    if (params != nullptr && params->cigParams != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
+    if (params != nullptr && params->cigParams != nullptr) {
+      const bool known = params->cigParams->sharedDataType == CIG_DATA_TYPE_D3D12_COMMAND_QUEUE;
+      return known ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    }
+    // Either way of asking for core dumps is answered as the first.
+    if ((flags & CU_CTX_USER_COREDUMP_ENABLE) != 0) {
+      flags = (flags & ~static_cast<unsigned>(CU_CTX_USER_COREDUMP_ENABLE)) | CU_CTX_COREDUMP_ENABLE;
+    }
 
     std::vector<model::context*>& stack = model::this_thread().stack;
     stack.reserve(stack.size() + 1);
@@ -65,7 +73,7 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
     if (const CUresult status = find_context(p, context, found); status != CUDA_SUCCESS) return status;
-    if (found->primary()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (found->primary() || found->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (!found->close()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     model::thread_state& thread = model::this_thread();
     if (thread.current() == found) thread.stack.pop_back();
@@ -178,7 +186,7 @@ CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     model::event* recorded = nullptr;
     if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS) return status;
-    if (&recorded->owner() != found) return CUDA_ERROR_INVALID_HANDLE;
+    if (&recorded->owner() != &found->base()) return CUDA_ERROR_INVALID_HANDLE;
     if (const CUresult status = model::refuse_use_of_context(*found); status != CUDA_SUCCESS) return status;
     return found->record(*recorded);
   });

@@ -14,7 +14,7 @@ CUresult with_current(Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     const CUresult status = current_context(context);
-    return status == CUDA_SUCCESS ? body(*context) : status;
+    return status == CUDA_SUCCESS ? body(context->base()) : status;
   });
 }
 
@@ -24,9 +24,9 @@ CUresult with_current(Body&& body) noexcept {
 CUresult cuCtxGetFlags(unsigned* flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const model::context* const context = model::this_thread().current();
+    model::context* const context = model::this_thread().current();
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    *flags = context->flags.load(std::memory_order_relaxed);
+    *flags = context->base().flags.load(std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });
 }
@@ -38,6 +38,7 @@ CUresult cuCtxSetFlags(unsigned flags) {
     constexpr unsigned fixed = CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
     const unsigned kept = context.flags.load(std::memory_order_relaxed) & fixed;
     context.flags.store((flags & ~fixed) | kept, std::memory_order_relaxed);
+    if (context.primary()) context.owner().note_primary_flags(flags);
     return CUDA_SUCCESS;
   });
 }

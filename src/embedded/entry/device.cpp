@@ -3,11 +3,11 @@
 #include "embedded/entry/guard.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace weir::embedded::entry {
 
@@ -17,9 +17,9 @@ namespace {
 template <class Out, class Body>
 CUresult ask_device(CUdevice ordinal, const Out* out, Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::device* const device = p.find_device(ordinal);
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return body(*device);
   });
 }
@@ -34,28 +34,18 @@ bool copy_text(const std::string& text, char* to, int length) noexcept {
 }
 
 // Brings "domain:bus:device.function" into the form that device::bus_id() has. The domain and the function may be left
-// out, and digits be in either case. Nothing for any other text.
-std::optional<std::string> normal_bus_id(std::string_view text) {
-  unsigned parts[3] = {};
-  std::size_t colons = static_cast<std::size_t>(std::count(text.begin(), text.end(), ':'));
-  if (colons != 1 && colons != 2) return std::nullopt;
+// out, digits be in either case, and blanks go before and anything behind. Nothing for any other text.
+std::optional<std::string> normal_bus_id(const char* text) {
+  unsigned domain = 0;
+  unsigned bus = 0;
+  unsigned slot = 0;
   unsigned function = 0;
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (std::size_t part = 2 - colons; part < 3; ++part) {
-    const auto [rest, error] = std::from_chars(at, end, parts[part], 16);
-    if (error != std::errc{}) return std::nullopt;
-    at = rest;
-    if (part < 2 && (at == end || *at++ != ':')) return std::nullopt;
+  if (std::sscanf(text, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3) {
+    domain = 0;
+    if (std::sscanf(text, "%x:%x.%x", &bus, &slot, &function) < 2) return std::nullopt;
   }
-  if (at != end && *at == '.') {
-    const auto [rest, error] = std::from_chars(at + 1, end, function, 16);
-    if (error != std::errc{}) return std::nullopt;
-    at = rest;
-  }
-  if (at != end) return std::nullopt;
   char normal[48];
-  std::snprintf(normal, sizeof normal, "%04X:%02X:%02X.%X", parts[0], parts[1], parts[2], function);
+  std::snprintf(normal, sizeof normal, "%04X:%02X:%02X.%X", domain, bus, slot, function);
   return normal;
 }
 
@@ -76,11 +66,11 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   });
 }
 
-// A name that does not fit is cut off.
+// A name that does not fit is cut off. A negative length is as good as any large one.
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return ask_device(device, name, [&](const model::device& found) {
-    if (length <= 0) return CUDA_ERROR_INVALID_VALUE;
-    copy_text(found.name(), name, length);
+    if (length == 0) return CUDA_ERROR_INVALID_VALUE;
+    copy_text(found.name(), name, length < 0 ? std::numeric_limits<int>::max() : length);
     return CUDA_SUCCESS;
   });
 }
@@ -100,17 +90,17 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;  // before all else
   return ask_device(device, value, [&](const model::device& found) {
     return found.attribute(attribute, *value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
-// An id that does not fit is cut off, and that is an error.
+// An id that does not fit is cut off, and that is an error, also where a negative length stands for any large one.
 CUresult cuDeviceGetPCIBusId(char* bus_id, int length, CUdevice device) {
   return ask_device(device, bus_id, [&](const model::device& found) {
-    if (length <= 0) return CUDA_ERROR_INVALID_VALUE;
-    return copy_text(found.bus_id(), bus_id, length) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (length == 0) return CUDA_ERROR_INVALID_VALUE;
+    const bool whole = copy_text(found.bus_id(), bus_id, length < 0 ? std::numeric_limits<int>::max() : length);
+    return whole && length > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -150,6 +140,30 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CU
       case CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED: *value = 0; return CUDA_SUCCESS;
     }
     return CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+// There are no textures; what an H200 says of the largest one needs none, and programs choose sizes by it.
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* elements, CUarray_format format, unsigned channels,
+                                            CUdevice device) {
+  return ask_device(device, elements, [&](const model::device&) {
+    std::size_t bytes = 0;
+    switch (format) {
+      case CU_AD_FORMAT_UNSIGNED_INT8:
+      case CU_AD_FORMAT_SIGNED_INT8: bytes = 1; break;
+      case CU_AD_FORMAT_UNSIGNED_INT16:
+      case CU_AD_FORMAT_SIGNED_INT16:
+      case CU_AD_FORMAT_HALF: bytes = 2; break;
+      case CU_AD_FORMAT_UNSIGNED_INT32:
+      case CU_AD_FORMAT_SIGNED_INT32:
+      case CU_AD_FORMAT_FLOAT: bytes = 4; break;
+      default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
+    constexpr std::size_t most_elements = std::size_t{1} << 30;
+    constexpr std::size_t most_bytes = std::size_t{1} << 32;
+    *elements = std::min(most_elements, most_bytes / (bytes * channels));
+    return CUDA_SUCCESS;
   });
 }
 

@@ -24,7 +24,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
       *address = 0;
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return model::memory::allocate_device(*context, bytes, address);
+    return model::memory::allocate_device(context->base(), bytes, address);
   });
 }
 

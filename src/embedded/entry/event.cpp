@@ -14,13 +14,14 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
     if (event == nullptr || (flags & ~known) != 0 || timed_between_processes) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    return publish_event(p, event, [&](model::event& made) { return made.open(*context, flags); });
+    return publish_event(p, event, [&](model::event& made) { return made.open(context->base(), flags); });
   });
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
   return guarded([&](model::process& p) -> CUresult {
     model::event* found = p.events.find(event);
+    if (found != nullptr && !found->owner().alive()) return found->owner().status();
     if (found == nullptr || !p.events.retire(found)) return CUDA_ERROR_INVALID_HANDLE;
     found->close();
     p.events.recycle(found);

@@ -43,7 +43,7 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory 
         !reserved_words_are_zero(*descriptor)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return external::map(*context, memory, descriptor->offset, descriptor->size, address);
+    return external::map(context->base(), memory, descriptor->offset, descriptor->size, address);
   });
 }
 

@@ -14,6 +14,7 @@ CUresult find_default_stream(bool per_thread, bool to_ask, model::stream*& out) 
   if (thread.in_host_function) return CUDA_ERROR_NOT_PERMITTED;
   model::context* context = nullptr;
   if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+  if (per_thread && context->green()) return CUDA_ERROR_INVALID_HANDLE;  // threads have none there
   out = per_thread ? &thread.default_stream(*context) : &context->legacy();
   return per_thread ? CUDA_SUCCESS : model::refuse_use_of_legacy(*context, !to_ask);
 }

@@ -20,7 +20,7 @@ CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
     if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    return publish_event(p, event, [&](model::event& opened) { return opened.open(*context, handle); });
+    return publish_event(p, event, [&](model::event& opened) { return opened.open(context->base(), handle); });
   });
 }
 
@@ -39,7 +39,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsi
     if (address == nullptr || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == 0) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    return model::ipc_memory::open(*context, handle, *address);
+    return model::ipc_memory::open(context->base(), handle, *address);
   });
 }
 

@@ -55,7 +55,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    return model::memory::allocate_managed(*context, bytes, flags, address);
+    return model::memory::allocate_managed(context->base(), bytes, flags, address);
   });
 }
 

@@ -73,6 +73,7 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType 
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     int processors = 0;
+    if (context->green()) return CUDA_ERROR_INVALID_CONTEXT;
     if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     static_cast<void>(context->owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, processors));
     affinity->type = type;

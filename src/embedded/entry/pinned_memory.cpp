@@ -21,7 +21,7 @@ CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::memory::allocate_pinned(*context, bytes, flags, pointer);
+    return model::memory::allocate_pinned(context->base(), bytes, flags, pointer);
   });
 }
 
@@ -52,7 +52,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    return model::memory::register_host(*context, pointer, bytes, flags);
+    return model::memory::register_host(context->base(), pointer, bytes, flags);
   });
 }
 

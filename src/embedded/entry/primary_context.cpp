@@ -31,10 +31,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return with_device(device, [](model::device& owner) {
-    owner.reset_primary();
-    return CUDA_SUCCESS;
-  });
+  return with_device(device, [](model::device& owner) { return owner.reset_primary(); });
 }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
@@ -46,8 +43,8 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;  // before all else
   return with_device(device, [&](model::device& owner) {
-    if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *flags = owner.primary_flags();
     *active = owner.primary().alive() ? 1 : 0;
     return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// entry/proc_address.cpp - cuGetProcAddress: checks what it was asked, and looks it up (proc_table.hpp).
+// entry/proc_address.cpp - cuGetProcAddress: checks what it was asked, and looks it up (proc_table.hpp); cuGetExportTable.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/proc_table.hpp"
 
@@ -15,6 +15,12 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** found, int version, cuui
   *found = const_cast<void*>(answer.address);
   if (status != nullptr) *status = answer.status;
   return CUDA_SUCCESS;
+}
+
+// No table of functions behind an id is known here; the ids are those of one vendor's libraries.
+CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  if (table != nullptr) *table = nullptr;
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace weir::embedded::entry

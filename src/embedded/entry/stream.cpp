@@ -2,9 +2,8 @@
 #include "embedded/engine/waiting.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/new_stream.hpp"
 #include "embedded/model/capture.hpp"
-
-#include <algorithm>
 
 namespace weir::embedded::entry {
 
@@ -16,15 +15,7 @@ CUresult create_stream(CUstream* out, unsigned flags, int priority) {
       return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    const auto role = flags == CU_STREAM_NON_BLOCKING ? model::stream_role::non_blocking : model::stream_role::blocking;
-    model::stream* made = p.streams.acquire();
-    try {
-      made->open(*context, role, flags, std::clamp(priority, model::highest_priority, model::lowest_priority));
-    } catch (...) {
-      p.streams.recycle(made);
-      throw;
-    }
-    *out = static_cast<CUstream>(p.streams.publish(made));
+    *out = new_stream(p, *context, flags, priority);
     return CUDA_SUCCESS;
   });
 }
@@ -58,6 +49,7 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
 CUresult cuStreamDestroy_v2(CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = p.streams.find(stream);
+    if (found != nullptr && !found->owner().alive()) return found->owner().status();
     if (found == nullptr || !p.streams.retire(found)) return CUDA_ERROR_INVALID_HANDLE;
     model::leave_capture(*found);
     found->close();
@@ -83,12 +75,6 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
 
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
   return ask<in_capture::answered>(stream, context, [](const model::stream& s) { return s.owner().handle(); });
-}
-
-CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
-  const CUresult status = cuStreamGetCtx(stream, context);
-  if (status == CUDA_SUCCESS && green != nullptr) *green = nullptr;  // no context here is a green one
-  return status;
 }
 
 CUresult cuStreamQuery(CUstream stream) {

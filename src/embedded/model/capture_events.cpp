@@ -53,7 +53,7 @@ CUresult capture::admit(stream& s, const event& e) {
 // With CU_EVENT_RECORD_EXTERNAL a node that records the real event at each launch.
 CUresult capture::record(event& e, stream& s, unsigned flags) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (&e.owner() != &s.owner()) return CUDA_ERROR_INVALID_HANDLE;
+  if (&e.owner() != &s.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
   if (flags == CU_EVENT_RECORD_EXTERNAL) return add_node(s, record_params{handle_of(e)});
   if (e.shared()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   recorded_[&e] = part_of(s).frontier;

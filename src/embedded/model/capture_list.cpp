@@ -50,6 +50,17 @@ bool capture_list::prohibits_unsafe_calls(const capture& c, CUstreamCaptureMode 
   return of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL && c.mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
+// One that is broken goes on prohibiting until it ends.
+bool capture_list::prohibits_unsafe_calls_of(CUstreamCaptureMode thread) noexcept {
+  bool any = false;
+  for (capture* c : open_) {
+    if (!prohibits_unsafe_calls(*c, thread)) continue;
+    c->valid_ = false;
+    any = true;
+  }
+  return any;
+}
+
 CUresult capture_list::refuse_event_of(unsigned long long id, bool breaks) noexcept {
   if (id == 0) return CUDA_SUCCESS;
   capture* const c = find(id);
@@ -80,8 +91,7 @@ CUresult detail::break_capture_of(stream& s, CUresult why) noexcept {
 CUresult detail::refuse_unsafe_call() {
   const CUstreamCaptureMode mode = this_thread().capture_mode;
   const std::lock_guard lock{this_process().graphs_mutex};
-  const bool any = capture_list::instance().break_if(
-      [&](const capture& c) { return capture_list::prohibits_unsafe_calls(c, mode); });
+  const bool any = capture_list::instance().prohibits_unsafe_calls_of(mode);
   return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 

@@ -38,6 +38,9 @@ class capture_list {
   // Would an unsafe call of this thread be one too many for the capture?
   [[nodiscard]] static bool prohibits_unsafe_calls(const capture& c, abi::CUstreamCaptureMode of_thread) noexcept;
 
+  // Is there a capture for which it would? Breaks those.
+  [[nodiscard]] bool prohibits_unsafe_calls_of(abi::CUstreamCaptureMode thread) noexcept;
+
   // Is a stream in the capture that a condition holds for?
   template <class Condition>
   [[nodiscard]] static bool has_stream(const capture& c, Condition&& condition) noexcept {

@@ -24,6 +24,11 @@ abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
     device_ = &on;
     primary_ = primary;
   }
+  if (primary_ && earlier_lives_ == nullptr) {
+    earlier_lives_ = new context;
+    earlier_lives_->device_ = &on;
+    earlier_lives_->comes_back_ = this;
+  }
   id_.store(next_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   limits.reset();
   cache_config.store(abi::CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
@@ -35,44 +40,24 @@ abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
   return abi::CUDA_SUCCESS;
 }
 
-bool context::close() {
-  if (!alive() || closing_.exchange(true)) return false;
-  // What runs now may still add work by the driver's calls. Once those are refused, the rest is waited for.
-  synchronize();
-  alive_.store(false, std::memory_order_release);
-  flags.store(0, std::memory_order_relaxed);
-  synchronize();
-
-  process& p = this_process();
-  // By their handles: a thread that ends may close its default stream meanwhile, and the object be another's by then.
-  p.streams.for_each([&](stream& s) {
-    const void* const handle = p.streams.handle_of(&s);
-    if (handle == nullptr || &s.owner() != this || !p.streams.retire(&s, handle)) return;
-    leave_capture(s);
-    s.close();
-  });
-  p.events.for_each([&](event& e) {
-    const void* const handle = p.events.handle_of(&e);
-    if (handle == nullptr || &e.owner() != this || !p.events.retire(&e, handle)) return;
-    e.close();
-    p.events.recycle(&e);
-  });
+abi::CUresult context::open_green(context& primary, const device_part& part) {
+  base_ = &primary;
+  part_ = part;
   {
-    const std::lock_guard lock{streams_mutex_};
-    waits_.clear();
+    const std::lock_guard lock{primary.streams_mutex_};
+    waits_ = primary.waits_;
   }
-  {
-    const std::lock_guard lock{own_mutex_};
-    if (stream* const s = std::exchange(all_streams_, nullptr)) s->close();
-    peers_.clear();
-  }
-  legacy().close();
-  memory::release_context(*this);
-  return true;
+  const std::lock_guard lock{primary.own_mutex_};
+  primary.greens_.reserve(primary.greens_.size() + 1);
+  const abi::CUresult status = open(primary.owner(), false, primary.flags.load(std::memory_order_relaxed));
+  if (status == abi::CUDA_SUCCESS) primary.greens_.push_back(this);
+  return status;
 }
 
 abi::CUresult context::status() const noexcept {
-  return alive() ? engine::device_failure() : abi::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (alive()) return engine::device_failure();
+  return comes_back_ != nullptr && comes_back_->alive() ? abi::CUDA_ERROR_INVALID_CONTEXT
+                                                        : abi::CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 abi::CUcontext context::handle() const noexcept {
@@ -92,9 +77,21 @@ stream& context::make_stream(bool legacy) {
   return *made;
 }
 
+std::vector<context*> context::greens() {
+  const std::lock_guard lock{own_mutex_};
+  std::erase_if(greens_, [](context* green) {
+    bool over = !green->alive();
+    green->for_each_stream([&](const stream& s) { over = over && s.line().drained(); });
+    return over;
+  });
+  return greens_;
+}
+
 std::vector<engine::point> context::points_so_far() {
   std::vector<engine::point> points;
-  for_each_stream([&](stream& s) { points.push_back(s.line().submitted_point()); });
+  const auto add = [&](stream& s) { points.push_back(s.line().submitted_point()); };
+  for_each_stream(add);
+  for (context* green : greens()) green->for_each_stream(add);
   return points;
 }
 
@@ -127,6 +124,7 @@ void context::wait(engine::point until) {
     waits_.push_back(until);
   }
   for (stream* s : present) s->wait(until);
+  for (context* green : greens()) green->wait(until);
 }
 
 void context::add(stream& s) {

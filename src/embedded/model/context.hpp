@@ -8,6 +8,7 @@
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/model/context_limits.hpp"
+#include "embedded/model/device_part.hpp"
 
 namespace weir::embedded::model {
 
@@ -25,12 +26,21 @@ class context {
   // failed with. Throws std::bad_alloc.
   abi::CUresult open(device& on, bool primary, unsigned flags);
 
-  // Waits for all work in it, then ends its streams, events and memory. False if another thread was faster.
+  // Brings a green one to life: it has a part of the device, and streams of its own, the default stream among them, while
+  // memory, events and settings are those of the primary context, which is alive and stays so.
+  abi::CUresult open_green(context& primary, const device_part& part);
+
+  // Waits for all work in it, then ends its streams, events and memory. Their handles stay known as those of a context that
+  // has ended. False if another thread was faster.
   bool close();
+
+  // Ends a green one: at once, and what its streams still have to do is done. False as above.
+  bool close_green();
 
   [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
 
-  // CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, or what the device failed with.
+  // CUDA_SUCCESS, CUDA_ERROR_CONTEXT_IS_DESTROYED, or what the device failed with. What was made in an earlier life of a
+  // primary context is told CUDA_ERROR_INVALID_CONTEXT once that is alive again.
   [[nodiscard]] abi::CUresult status() const noexcept;
 
   // Counts the lives of a primary context; what was made in an earlier life is gone.
@@ -38,10 +48,16 @@ class context {
 
   [[nodiscard]] device& owner() const noexcept { return *device_; }
   [[nodiscard]] bool primary() const noexcept { return primary_; }
+
+  // What a green context has of the device; of all others, nothing. And the context that memory, events and settings belong to.
+  [[nodiscard]] bool green() const noexcept { return base_ != nullptr; }
+  [[nodiscard]] const device_part& part() const noexcept { return part_; }
+  [[nodiscard]] context& base() noexcept { return base_ != nullptr ? *base_ : *this; }
   [[nodiscard]] unsigned long long id() const noexcept { return id_.load(std::memory_order_relaxed); }  // of this life
   [[nodiscard]] abi::CUcontext handle() const noexcept;
 
-  // Waits until everything in all streams of the context is complete.
+  // Waits until everything in all streams of the context is complete. What concerns all streams of a primary context
+  // concerns those of its green ones, too: this, record() and wait().
   void synchronize();
 
   // Records an event behind everything in all its streams; CUDA_ERROR_INVALID_HANDLE for one of another context.
@@ -75,10 +91,18 @@ class context {
  private:
   stream& make_stream(bool legacy);
   std::vector<engine::point> points_so_far();
+  std::vector<context*> greens();
+  void end_streams();
+  void end_events();
   stream& all_streams();
 
   device* device_ = nullptr;  // this and the next: set once, in the first life
   bool primary_ = false;
+  context* base_ = nullptr;  // this and the next: of a green one, set once
+  device_part part_;
+  context* earlier_lives_ =
+      nullptr;  // of a primary one: never alive, and what its streams and events belong to afterwards
+  const context* comes_back_ = nullptr;  // of such a stand-in: the one that may be alive again
   std::atomic<unsigned long long> id_{0};
   std::atomic<bool> alive_{false};
   std::atomic<bool> closing_{false};
@@ -92,6 +116,7 @@ class context {
   std::mutex own_mutex_;           // guards what follows
   stream* all_streams_ = nullptr;  // made at the first record(): it waits for all others, and events are recorded in it
   std::vector<const context*> peers_;
+  std::vector<context*> greens_;  // on this one, and either alive or with work to do
 };
 
 }  // namespace weir::embedded::model

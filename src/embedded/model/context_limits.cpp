@@ -30,15 +30,19 @@ struct rule {
 constexpr rule rules[CU_LIMIT_MAX] = {
     /* CU_LIMIT_STACK_SIZE                       */ {1 * kib, 0, 512 * kib, 16, excess::refused},
     /* CU_LIMIT_PRINTF_FIFO_SIZE                 */ {8448 * kib, 512 * kib, 2 * gib, 256, excess::clamped},
-    /* CU_LIMIT_MALLOC_HEAP_SIZE                 */ {8 * mib, 4 * mib, 16 * gib, 256, excess::clamped},
+    /* CU_LIMIT_MALLOC_HEAP_SIZE                 */ {8 * mib, 4 * mib, 16 * gib, 64 * kib, excess::clamped},
     /* CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH           */ {0, 0, 0, 1, excess::unsupported},
     /* CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT */ {2048, 32, 512 * kib, 1, excess::clamped},
     /* CU_LIMIT_MAX_L2_FETCH_GRANULARITY         */ {64, 0, 128, 1, excess::refused},
-    /* CU_LIMIT_PERSISTING_L2_CACHE_SIZE         */ {0, 0, 0, 1, excess::refused},  // the attribute says 0, too
+    /* CU_LIMIT_PERSISTING_L2_CACHE_SIZE         */ {11520 * kib, 0, 30 * mib, 3840 * kib, excess::refused},
     /* CU_LIMIT_SHMEM_SIZE                       */ {227 * kib, 0, 0, 1, excess::read_only},
     /* CU_LIMIT_CIG_ENABLED                      */ {0, 0, 0, 1, excess::read_only},
     /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED       */ {0, 0, 0, 1, excess::unsupported},
 };
+
+constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
+  return (value + step - 1) / step * step;
+}
 
 }  // namespace
 
@@ -67,8 +71,11 @@ CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
   if (const CUresult status = check(which, value); status != CUDA_SUCCESS) return status;
   const rule& r = rules[which];
   const std::size_t in_range = std::clamp(value, r.least, r.most);
+  const std::size_t rounded = round_up(in_range, r.step);
   const std::lock_guard lock{mutex_};
-  values_[which] = (in_range + r.step - 1) / r.step * r.step;
+  // A value that changes nothing is told as it was given, as on an H200.
+  const bool same = which == CU_LIMIT_STACK_SIZE && rounded == round_up(values_[which], r.step);
+  values_[which] = same ? in_range : rounded;
   return CUDA_SUCCESS;
 }
 

@@ -58,26 +58,58 @@ std::size_t device::free_memory() const noexcept {
   return total_memory_ - used_memory_.load(std::memory_order_relaxed);
 }
 
+abi::CUresult device::open_primary() {
+  outlives_greens_ = false;
+  return primary_->alive() ? abi::CUDA_SUCCESS : primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
+}
+
 abi::CUresult device::retain_primary() {
   const std::lock_guard lock{primary_mutex_};
-  if (!primary_->alive()) {
-    const abi::CUresult status = primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
-    if (status != abi::CUDA_SUCCESS) return status;
-  }
-  ++primary_users_;
-  return abi::CUDA_SUCCESS;
+  const abi::CUresult status = open_primary();
+  if (status == abi::CUDA_SUCCESS) ++primary_users_;
+  return status;
 }
 
 abi::CUresult device::release_primary() {
   const std::lock_guard lock{primary_mutex_};
-  if (primary_users_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
-  if (--primary_users_ == 0 && primary_->alive()) primary_->close();
+  if (primary_users_ == 0) {
+    if (greens_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
+    outlives_greens_ = true;
+    return abi::CUDA_ERROR_NOT_PERMITTED;
+  }
+  --primary_users_;
+  end_unused_primary();
   return abi::CUDA_SUCCESS;
 }
 
-void device::reset_primary() {
+abi::CUresult device::reset_primary() {
   const std::lock_guard lock{primary_mutex_};
+  if (greens_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
   if (primary_->alive()) primary_->close();
+  return abi::CUDA_SUCCESS;
+}
+
+abi::CUresult device::retain_primary_for_green() {
+  const std::lock_guard lock{primary_mutex_};
+  const abi::CUresult status = open_primary();
+  if (status == abi::CUDA_SUCCESS) ++greens_;
+  return status;
+}
+
+void device::release_primary_of_green() {
+  const std::lock_guard lock{primary_mutex_};
+  --greens_;
+  if (!outlives_greens_) end_unused_primary();
+}
+
+void device::end_unused_primary() {
+  if (primary_users_ == 0 && greens_ == 0 && primary_->alive()) primary_->close();
+}
+
+void device::note_primary_flags(unsigned flags) noexcept {
+  const std::lock_guard lock{primary_mutex_};
+  constexpr unsigned noted = abi::CU_CTX_SYNC_MEMOPS;
+  primary_flags_.store((primary_flags() & ~noted) | (flags & noted), std::memory_order_relaxed);
 }
 
 void device::set_primary_flags(unsigned flags) {

@@ -47,21 +47,32 @@ class device {
   // or what the device failed with. Throws std::bad_alloc.
   abi::CUresult retain_primary();
 
-  // One user less; the last one ends it, once its work is done. CUDA_ERROR_INVALID_CONTEXT where there is none.
+  // One user less; the last one ends it, once its work is done, unless there are green contexts. Where there is no user,
+  // CUDA_ERROR_INVALID_CONTEXT; with green contexts CUDA_ERROR_NOT_PERMITTED, and it then outlives those, as on an H200.
   abi::CUresult release_primary();
 
-  // Ends it for all, once its work is done. Its users stay counted.
-  void reset_primary();
+  // Ends it for all, once its work is done. Its users stay counted. CUDA_ERROR_NOT_PERMITTED where there are green contexts.
+  abi::CUresult reset_primary();
+
+  // The same two for green contexts.
+  abi::CUresult retain_primary_for_green();
+  void release_primary_of_green();
 
   // CU_CTX_* of the primary context, for its present life and later ones.
   [[nodiscard]] unsigned primary_flags() const noexcept { return primary_flags_.load(std::memory_order_relaxed); }
   void set_primary_flags(unsigned flags);
+
+  // The same where the context itself was told: of that, only whether copies and sets wait is remembered here.
+  void note_primary_flags(unsigned flags) noexcept;
 
   // Where stream-ordered allocations come from; null until somebody asks (pool_registry.hpp).
   std::atomic<memory_pool*> default_pool{nullptr};
   std::atomic<memory_pool*> current_pool{nullptr};
 
  private:
+  abi::CUresult open_primary();
+  void end_unused_primary();
+
   int ordinal_;
   std::string name_;
   std::size_t total_memory_;
@@ -70,6 +81,8 @@ class device {
   context* primary_;
   std::mutex primary_mutex_;  // serialises retain, release, reset, and what they change
   unsigned primary_users_ = 0;
+  unsigned greens_ = 0;
+  bool outlives_greens_ = false;
   std::atomic<unsigned> primary_flags_{0};
 };
 

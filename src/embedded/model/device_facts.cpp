@@ -1,7 +1,7 @@
 // model/device_facts.cpp - what an embedded device answers to each attribute, and why.
 //
 // Four kinds of answers. What programs choose their calls by (memory, pools, value operations, priorities) is what an
-// H200 answers, since the calls do what they do there. The limits of a launch are those of compute capability 9.0.
+// H200 answers, since the calls do what they do there. The limits of a launch and the multiprocessors are an H200's, too.
 // What describes the machine is measured. Families that the driver does not have (textures, surfaces, interfaces to
 // other drivers) are denied. Attributes without a line are 0.
 #include "embedded/model/device_facts.hpp"
@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <thread>
 
 namespace weir::embedded::model {
 namespace {
@@ -19,7 +18,9 @@ namespace {
 constexpr int kib = 1024;
 constexpr int any = std::numeric_limits<int>::max();
 
-int hardware_threads() noexcept { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+// An H200's, on every machine: programs divide devices by it and size their grids with it, and should do there what they do
+// here. How many threads work is the engine's business.
+constexpr int multiprocessors = 132;
 
 // In kHz. Where the system does not tell, one that no decision goes wrong by.
 int clock_rate() noexcept {
@@ -48,8 +49,9 @@ device_facts describe_device(int ordinal) noexcept {
     CUdevice_attribute which;
     int value;
   } lines[] = {
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors},
+
       // The machine.
-      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, hardware_threads()},
       {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, clock_rate()},
       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, cache_size()},
       {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3'200'000},  // two channels of DDR5-6400

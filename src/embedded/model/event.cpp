@@ -36,7 +36,7 @@ struct event::stamp {
 
 void event::begin(context& in, unsigned flags) noexcept {
   const std::lock_guard lock{mutex_};
-  context_ = &in;
+  context_.store(&in, std::memory_order_relaxed);
   flags_ = flags;
   capture_id_.store(0, std::memory_order_relaxed);
   point_ = {};
@@ -66,6 +66,14 @@ void event::close() noexcept {
   ++record_number_;
 }
 
+void event::end(context& of) noexcept {
+  if (shared()) shared_->end();
+  const std::lock_guard lock{mutex_};
+  ++record_number_;
+  point_ = {};
+  context_.store(&of, std::memory_order_relaxed);
+}
+
 CUresult event::tell(CUipcEventHandle& out) const noexcept {
   if (!shared() || !shared_->made_here()) return CUDA_ERROR_INVALID_HANDLE;
   shared_->tell(out);
@@ -74,7 +82,7 @@ CUresult event::tell(CUipcEventHandle& out) const noexcept {
 
 // The event is not locked while it submits: a deterministic schedule may run the stamp right there.
 CUresult event::record(stream& on) {
-  if (&on.owner() != context_) return CUDA_ERROR_INVALID_HANDLE;
+  if (&on.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (shared()) return record_shared(on);
   if (!timed()) {
     const engine::point at = on.record();
@@ -165,7 +173,7 @@ CUresult event::elapsed(const event& from, const event& to, float& milliseconds)
   };
   const reading first = read(from);
   const reading second = read(to);
-  if (!first.usable || !second.usable || from.context_ != to.context_) return CUDA_ERROR_INVALID_HANDLE;
+  if (!first.usable || !second.usable || &from.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (!first.reached || !second.reached) return CUDA_ERROR_NOT_READY;
   milliseconds = static_cast<float>(static_cast<double>(second.ns - first.ns) / 1e6);
   return CUDA_SUCCESS;

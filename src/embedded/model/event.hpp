@@ -29,6 +29,9 @@ class event {
   abi::CUresult open(context& in, const abi::CUipcEventHandle& handle);
   void close() noexcept;
 
+  // Ends with its context: the object stays, as an event of `of`, which is not alive.
+  void end(context& of) noexcept;
+
   // What another process opens it by. CUDA_ERROR_INVALID_HANDLE for an event that was not made for that, and
   // made here.
   abi::CUresult tell(abi::CUipcEventHandle& out) const noexcept;
@@ -59,7 +62,7 @@ class event {
   // Milliseconds from `from` to `to`; the driver's order of complaints is that of cuEventElapsedTime.
   static abi::CUresult elapsed(const event& from, const event& to, float& milliseconds) noexcept;
 
-  [[nodiscard]] context& owner() const noexcept { return *context_; }
+  [[nodiscard]] context& owner() const noexcept { return *context_.load(std::memory_order_relaxed); }
   [[nodiscard]] unsigned flags() const noexcept { return flags_; }
   [[nodiscard]] bool timed() const noexcept { return (flags_ & abi::CU_EVENT_DISABLE_TIMING) == 0; }
   [[nodiscard]] bool shared() const noexcept { return (flags_ & abi::CU_EVENT_INTERPROCESS) != 0; }
@@ -70,7 +73,7 @@ class event {
   void take(engine::point at) noexcept;  // with the lock held
   abi::CUresult record_shared(stream& on);
 
-  context* context_ = nullptr;
+  std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;
   std::unique_ptr<shared_event> shared_;  // made for the first life that needs it, and kept
   std::atomic<unsigned long long> capture_id_{0};

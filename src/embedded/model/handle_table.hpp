@@ -22,7 +22,9 @@ enum class handle_kind : std::uint8_t {
   user_object,
   array,
   physical_memory,
-  external_memory
+  external_memory,
+  external_semaphore,
+  resource_desc,
 };
 
 // Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and an index,
@@ -84,6 +86,11 @@ class handle_table {
   bool retire(T* object, const void* handle) noexcept {
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
     return slot_of(object).handle.compare_exchange_strong(bits, 0, std::memory_order_acq_rel);
+  }
+
+  // Takes that back: the handle stands for the object again. Only by whoever has retired it, and before recycle().
+  void restore(T* object, const void* handle) noexcept {
+    slot_of(object).handle.store(reinterpret_cast<std::uintptr_t>(handle), std::memory_order_release);
   }
 
   // Gives a retired object back for reuse, once nothing refers to it any more.

@@ -10,8 +10,10 @@
 #include "embedded/model/array.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
+#include "embedded/model/device_part.hpp"
 #include "embedded/model/event.hpp"
 #include "embedded/model/external_memory.hpp"
+#include "embedded/model/external_semaphore.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
 #include "embedded/model/handle_table.hpp"
@@ -49,6 +51,8 @@ class process {
   handle_table<array, handle_kind::array> arrays;
   handle_table<physical_memory, handle_kind::physical_memory> physical_memories;
   handle_table<external_memory, handle_kind::external_memory> external_memories;
+  handle_table<external_semaphore, handle_kind::external_semaphore> external_semaphores;
+  handle_table<resource_desc, handle_kind::resource_desc> resource_descs;  // never retired, as CUDA's are not
 
   // Guards all graphs and captures. Building a graph is a matter of one thread at a time anyhow, and a capture ties many
   // streams together. Never held while work is submitted.

@@ -47,9 +47,10 @@ struct boxed_copy {
 
 void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   line_ = &timeline::acquire();
-  context_ = &in;
+  context_.store(&in, std::memory_order_relaxed);
   role_ = role;
   flags_ = flags;
+  of_a_thread_ = false;
   set_priority(priority);
   attributes = {};
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
@@ -68,17 +69,23 @@ void stream::close() noexcept {
   line.release_when_drained();
 }
 
+void stream::end(context& of) noexcept {
+  owner().remove(*this);
+  line_->release_when_drained();
+  context_.store(&of, std::memory_order_relaxed);
+}
+
 // The legacy stream and the blocking streams of a context wait for each other. Each side reads how far the other has
 // been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
 void stream::order_with_default_stream(timeline::submission& to) {
   if (role_ == stream_role::blocking) {
-    timeline& legacy = context_->legacy().line();
+    timeline& legacy = owner().legacy().line();
     const std::uint64_t submitted = legacy.submitted();
     if (submitted <= legacy_seen_) return;
     to.add_wait({&legacy, submitted});
     legacy_seen_ = submitted;
   } else if (role_ == stream_role::legacy) {
-    context_->for_each_stream([&](stream& other) {
+    owner().for_each_stream([&](stream& other) {
       if (other.role_ != stream_role::blocking) return;
       const std::uint64_t submitted = other.line_->submitted();
       if (submitted <= other.seen_by_legacy_) return;
@@ -165,7 +172,7 @@ CUresult stream::submit(const value_write& work) {
 bool stream::idle() {
   bool all = line_->drained();
   if (role_ == stream_role::legacy) {
-    context_->for_each_stream([&](const stream& other) {
+    owner().for_each_stream([&](const stream& other) {
       if (other.role_ == stream_role::blocking) all = all && other.line_->drained();
     });
   }
@@ -179,7 +186,7 @@ void stream::synchronize() {
     return;
   }
   std::vector<point> points{line_->submitted_point()};
-  context_->for_each_stream([&](const stream& other) {
+  owner().for_each_stream([&](const stream& other) {
     if (other.role_ == stream_role::blocking) points.push_back(other.line_->submitted_point());
   });
   for (const point p : points) engine::wait(p);

@@ -39,6 +39,13 @@ class stream {
   // The handle must have been retired before.
   void close() noexcept;
 
+  // The same with its context, once all its work is done: the object stays, as a stream of `of`, which is not alive.
+  void end(context& of) noexcept;
+
+  // Is it the default stream of a thread, whose handle nobody is told?
+  [[nodiscard]] bool of_a_thread() const noexcept { return of_a_thread_; }
+  void give_to_thread() noexcept { of_a_thread_ = true; }
+
   // Submits work behind everything the stream has, or adds it to the capture that the stream is part of.
   // Throws std::bad_alloc, and then nothing was submitted.
   abi::CUresult submit(const set_work& work);
@@ -79,7 +86,7 @@ class stream {
   // Returns once it is. The calling thread runs what there is to run.
   void synchronize();
 
-  [[nodiscard]] context& owner() const noexcept { return *context_; }
+  [[nodiscard]] context& owner() const noexcept { return *context_.load(std::memory_order_relaxed); }
   [[nodiscard]] stream_role role() const noexcept { return role_; }
   [[nodiscard]] unsigned flags() const noexcept { return flags_; }
   [[nodiscard]] int priority() const noexcept { return priority_.load(std::memory_order_relaxed); }
@@ -96,11 +103,12 @@ class stream {
  private:
   void order_with_default_stream(engine::timeline::submission& to);
 
-  context* context_ = nullptr;
+  std::atomic<context*> context_{nullptr};
   engine::timeline* line_ = nullptr;
   stream_role role_ = stream_role::non_blocking;
   std::atomic<int> priority_{0};
   unsigned flags_ = 0;
+  bool of_a_thread_ = false;
   unsigned long long id_ = 0;
   std::uint64_t legacy_seen_ = 0;     // how much of the legacy stream this one already waits for; guarded by its line
   std::uint64_t seen_by_legacy_ = 0;  // how much of this one the legacy stream already waits for; guarded by that line

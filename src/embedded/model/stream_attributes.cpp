@@ -80,7 +80,7 @@ CUresult set_attribute(stream& of, CUstreamAttrID which, const CUstreamAttrValue
 }
 
 CUresult copy_attributes(stream& to, stream& from) {
-  if (&to.owner() != &from.owner()) return CUDA_ERROR_INVALID_VALUE;
+  if (&to.owner().base() != &from.owner().base()) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock{attributes_mutex};
   to.attributes = from.attributes;
   to.set_priority(from.priority());

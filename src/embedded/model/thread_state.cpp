@@ -57,6 +57,7 @@ stream& thread_state::default_stream(context& in) {
     p.streams.recycle(made);
     throw;
   }
+  made->give_to_thread();
   default_streams_.push_back({&in, life, made, p.streams.publish(made)});
   return *made;
 }
