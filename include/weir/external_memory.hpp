@@ -62,8 +62,9 @@ class mapped_buffer {
   mapped_buffer(const external_memory& from, std::size_t offset, std::size_t size, call_site at = call_site::current())
       : memory_{from, offset, size, sizeof(T), alignof(T), at} {}
 
-  // Never blocks: another thread frees it when the streams that weir knows to use it are done, and waits there for the
-  // whole device where a driver does so. What fails goes to on_unraised_error.
+  // Does not wait for the streams that weir knows to use it; a driver may wait for the whole device in the call that
+  // frees it. What fails goes to on_unraised_error. During a capture begun through weir and in host functions it is freed
+  // later, by another thread.
   mapped_buffer(mapped_buffer&&) noexcept = default;
   mapped_buffer& operator=(mapped_buffer&&) noexcept = default;
 

@@ -72,8 +72,8 @@ class ipc_buffer {
     return ipc_buffer{detail::ipc_memory{handle, gpu, sizeof(T), at}};
   }
 
-  // Never blocks: another thread frees it, or closes it, when the streams that weir knows to use it are done, and waits
-  // there for the work of the context, as the driver does in that call. What fails goes to on_unraised_error.
+  // Memory that none uses any more is freed, or closed, at once, and the driver waits for the work of the context in that
+  // call. What fails goes to on_unraised_error.
   ipc_buffer(ipc_buffer&&) noexcept = default;
   ipc_buffer& operator=(ipc_buffer&&) noexcept = default;
 

@@ -13,13 +13,17 @@
 #include <weir/error.hpp>
 #include <weir/event.hpp>
 #include <weir/external_memory.hpp>
+#include <weir/external_semaphore.hpp>
 #include <weir/fill.hpp>
+#include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/ipc_buffer.hpp>
 #include <weir/ipc_event.hpp>
 #include <weir/kept_stream.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
+#include <weir/profiler.hpp>
+#include <weir/shared_semaphore.hpp>
 #include <weir/stream.hpp>
 #include <weir/stream_attributes.hpp>
 #include <weir/stream_pool.hpp>

@@ -5,6 +5,7 @@
 #include <weir/to_string.hpp>
 
 #include "api/check.hpp"
+#include "api/green_state.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
@@ -43,6 +44,7 @@ unsigned long long number_of(abi::CUstream stream, call_site at) {
   check(answer, "cuStreamGetId", stream_ref{stream}, at);
   return id;
 }
+
 }  // namespace
 
 stream::stream(weir::device gpu, stream_options options, call_site at)
@@ -54,17 +56,22 @@ stream::stream(context_ref context, stream_options options, call_site at)
   detail::permit("cuStreamCreateWithPriority", on, at);
   if (!context) detail::fail(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
   const weir::device gpu = context.device(at);
+  const bool blocking = options.kind == stream_kind::blocking;
+  if (blocking && detail::is_green(context.get())) {
+    detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", "a green context",
+                 "its streams take no part in the order of the legacy stream; make a non-blocking one", at);
+  }
   detail::check_priority(gpu, context.get(), options.priority, "cuStreamCreateWithPriority", at);
   state_memory memory = allocate_state();
 
-  const bool blocking = options.kind == stream_kind::blocking;
   const detail::make_current current{context.get(), at};
   abi::CUstream made = nullptr;
   check(driver().cuStreamCreateWithPriority(&made, blocking ? abi::CU_STREAM_DEFAULT : abi::CU_STREAM_NON_BLOCKING,
                                             options.priority),
         "cuStreamCreateWithPriority", on, at);
-  state_ = ::new (memory.release())
-      detail::stream_state{made, {context.get(), gpu.ordinal(), options.priority, blocking, next_number()}};
+  state_ = ::new (memory.release()) detail::stream_state{
+      made,
+      {context.get(), gpu.ordinal(), options.priority, blocking, next_number(), detail::hold_green(context.get())}};
   handle_ = made;
 }
 
@@ -87,6 +94,7 @@ stream stream::adopt(CUstream_st* handle, call_site at) {
   facts.priority = borrowed.priority(at);
   facts.context = borrowed.context(at).get();
   facts.device = context_ref{facts.context}.device(at).ordinal();
+  facts.green = detail::hold_green(facts.context);
   return stream{handle, ::new (memory.release()) detail::stream_state{handle, facts}};
 }
 

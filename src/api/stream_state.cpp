@@ -1,6 +1,7 @@
 // api/stream_state.cpp - what weir knows of the streams it owns.
 #include "api/stream_state.hpp"
 
+#include "api/green_state.hpp"
 #include "api/host_failures.hpp"
 #include "api/make_current.hpp"
 #include "api/reclaimer.hpp"
@@ -88,6 +89,7 @@ bool stream_state::forget() noexcept {
   if (!holders_.compare_exchange_strong(only_me, 0, std::memory_order_acq_rel)) return false;
   unlink();
   drop_host_failures(handle, facts.id);
+  if (facts.green != nullptr) facts.green->drop();
   delete this;
   return true;
 }
@@ -111,6 +113,7 @@ errc stream_state::let_go(share mine) noexcept {
 errc stream_state::destroy() noexcept {
   drop_host_failures(handle, facts.id);
   const CUresult answer = driver().cuStreamDestroy_v2(handle);
+  if (facts.green != nullptr) facts.green->drop();
   delete this;
   return static_cast<errc>(answer);
 }

@@ -14,6 +14,8 @@
 
 namespace weir::detail {
 
+class green_state;
+
 // What never changes about a stream, but for the priority, and that by remember_priority() only. Knowing it lets
 // accessors answer without a driver call, which may break a capture.
 struct stream_facts {
@@ -22,6 +24,7 @@ struct stream_facts {
   mutable int priority = 0;  // with the lock of the stream's handle held
   bool blocking = false;
   unsigned long long id = 0;
+  green_state* green = nullptr;  // held for as long as the stream is known
 };
 
 // Why somebody holds a stream: to give it more work, as its owner, as a current stream, as where a buffer is freed; or

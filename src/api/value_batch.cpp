@@ -16,16 +16,19 @@ using detail::driver;
 
 namespace {
 
-template <class T>
-void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type, word_ref<T> word, T value,
-              unsigned flags) {
+void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
+              word_ref<std::uint32_t> word, std::uint32_t value, unsigned flags) {
   o.operation = type;
   o.address = detail::device_address(word.get());
-  if constexpr (sizeof(T) == sizeof o.value) {
-    o.value = value;
-  } else {
-    o.value64 = value;
-  }
+  o.value = value;
+  o.flags = flags;
+}
+
+void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
+              word_ref<std::uint64_t> word, std::uint64_t value, unsigned flags) {
+  o.operation = type;
+  o.address = detail::device_address(word.get());
+  o.value64 = value;
   o.flags = flags;
 }
 

@@ -62,6 +62,9 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
   check(&driver_table::cuMemHostAlloc, &driver_table::cuMemFreeHost, "cuMemHostAlloc");
   check(&driver_table::cuMemAlloc_v2, &driver_table::cuMemFree_v2, "cuMemAlloc_v2");
   check(&driver_table::cuIpcOpenMemHandle_v2, &driver_table::cuIpcCloseMemHandle, "cuIpcOpenMemHandle_v2");
+  check(&driver_table::cuGreenCtxCreate, &driver_table::cuGreenCtxDestroy, "cuGreenCtxCreate");
+  check(&driver_table::cuImportExternalSemaphore, &driver_table::cuDestroyExternalSemaphore,
+        "cuImportExternalSemaphore");
   check(&driver_table::cuCtxPushCurrent_v2, &driver_table::cuCtxPopCurrent_v2, "cuCtxPushCurrent_v2");
   check(&driver_table::cuDevicePrimaryCtxRetain, &driver_table::cuDevicePrimaryCtxRelease_v2,
         "cuDevicePrimaryCtxRetain");

@@ -78,12 +78,11 @@ TEST_F(IpcFaults, ADestructorsFailureReachesTheHook) {
   {
     failing_table calls;
     calls.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-    { const ipc_buffer<int> made{16, gpu_}; }
-    drain_deferred();  // the free is another thread's, as a driver may wait for its device in it
+    const ipc_buffer<int> made{16, gpu_};
   }
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
-  EXPECT_STREQ(unraised.errors()[0].call(), "cuMemFree");
+  EXPECT_EQ(unraised.errors()[0].call(), "cuMemFree");
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+// Lesson 14: a device divided: what has to be answered in time gets multiprocessors of its own.
+#include <cstdio>
+#include <span>
+#include <vector>
+#include <weir/weir.hpp>
+
+int main() {
+  const weir::device gpu;
+  const weir::sm_part whole = weir::sm_part::of(gpu);
+
+  // A quarter for what is urgent, the rest for everything else. Both come from one division, so they have nothing in common.
+  const weir::sm_split by = whole.split(1, whole.count() / 4);
+  const weir::green_context urgent{by.groups[0]};
+  const weir::green_context ordinary{by.rest};
+  std::printf("%u multiprocessors: %u for urgent work, %u for the rest\n", whole.count(),
+              urgent.multiprocessors().count(), ordinary.multiprocessors().count());
+
+  // A stream keeps its context alive, and its memory is everybody's.
+  const weir::stream answers{urgent, {.priority = gpu.priorities().greatest}};
+  const weir::stream background{ordinary};
+  weir::buffer<int> table{background, 1 << 20};
+  weir::buffer<int> reply{answers, 256};
+
+  for (int i = 0; i < 100; ++i) weir::fill(background, table, i);
+  const weir::timed_event asked = answers.record_timed();
+  weir::fill(answers, reply, 42);
+  const weir::timed_event answered = answers.record_timed();
+  std::printf("answered in %.3f ms while the background worked\n",
+              static_cast<double>(weir::sync_elapsed(asked, answered)));
+
+  // One mark for all streams of a context: the answers go on when the background is through.
+  const weir::event through{gpu};
+  ordinary.record(through);
+  urgent.wait(through);
+  weir::copy(answers, std::span{table.data(), reply.size()}, reply);
+  std::vector<int> host(256);
+  weir::copy(answers, reply, host);
+  answers.sync();
+  const bool right = host == std::vector<int>(256, 99);
+  std::printf("%s\n", right ? "the background's last table was read" : "too early");
+  return right ? 0 : 1;
+}

@@ -1,0 +1,52 @@
+// weir/external_semaphore.hpp - semaphores of other interfaces and processes, signalled and awaited by streams.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/device.hpp>
+#include <weir/export.hpp>
+#include <weir/handle.hpp>
+#include <weir/shared_semaphore.hpp>
+#include <weir/stream.hpp>
+
+namespace weir {
+
+// A semaphore that somebody else made, imported by its file descriptor, so that streams wait for his work and he for theirs
+// without a host thread in between. On a GPU: one that Vulkan exported (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT; binary
+// and timeline semaphores alike). On an embedded device: a shared_semaphore.
+// Move-only; moved-from and closed ones answer `closed` when used.
+// Thread safety: signal and wait from any thread; moving and closing as any object.
+class WEIR_EXPORT external_semaphore {
+ public:
+  // Takes over a descriptor of a semaphore of that kind; if it fails, the descriptor is still the caller's. Importing one
+  // twice gives two objects of one semaphore. In a host function: refused. In a capture: the driver refuses it and drops the
+  // capture. cuImportExternalSemaphore.
+  external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at = call_site::current());
+  // The same with a descriptor of its own for a semaphore of ours: embedded devices only.
+  external_semaphore(device gpu, const shared_semaphore& shared, call_site at = call_site::current());
+
+  external_semaphore(external_semaphore&& other) noexcept;
+  external_semaphore& operator=(external_semaphore&& other) noexcept;
+  // What streams were told to do with it should be done by then. What fails goes to on_unraised_error.
+  ~external_semaphore();
+
+  // Lets go of it and reports what fails; does nothing a second time. cuDestroyExternalSemaphore.
+  void close(call_site at = call_site::current());
+  [[nodiscard]] bool closed() const noexcept;
+
+  // When all work queued so far in the stream is done, sets a timeline to the value or signals a binary semaphore. Does not
+  // block. In a capture on a GPU: becomes a node of the graph; on an embedded device: refused (not_supported), and the capture
+  // lives on. cuSignalExternalSemaphoresAsync.
+  void signal(stream_ref in, unsigned long long value = 1, call_site at = call_site::current()) const;
+
+  // Later work of the stream starts once a timeline has at least the value, or with the signal of a binary semaphore, which
+  // it takes. Does not block; the stream waits for as long as nobody signals. In a capture: as signal().
+  // cuWaitExternalSemaphoresAsync.
+  void wait(stream_ref in, unsigned long long value = 1, call_site at = call_site::current()) const;
+
+  [[nodiscard]] CUextSemaphore_st* get() const noexcept { return handle_; }
+
+ private:
+  CUextSemaphore_st* handle_;
+};
+
+}  // namespace weir

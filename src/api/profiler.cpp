@@ -1,0 +1,41 @@
+// api/profiler.cpp - telling a profiler which part of a program to record.
+#include <weir/profiler.hpp>
+
+#include "api/check.hpp"
+#include "api/make_current.hpp"
+#include "api/primary_context.hpp"
+
+namespace weir {
+namespace {
+
+CUctx_st* context_for(device gpu, const char* call, call_site at) {
+  detail::permit(call, gpu, at);
+  return detail::primary_context(gpu, at);
+}
+
+}  // namespace
+
+void start_profiler(device gpu, call_site at) {
+  const detail::make_current current{context_for(gpu, "cuProfilerStart", at), at};
+  detail::check(detail::driver().cuProfilerStart(), "cuProfilerStart", gpu, at);
+}
+
+void stop_profiler(device gpu, call_site at) {
+  const detail::make_current current{context_for(gpu, "cuProfilerStop", at), at};
+  detail::check(detail::driver().cuProfilerStop(), "cuProfilerStop", gpu, at);
+}
+
+profiler_scope::profiler_scope(device gpu, call_site at) : context_{context_for(gpu, "cuProfilerStart", at)} {
+  start_profiler(gpu, at);
+}
+
+profiler_scope::~profiler_scope() {
+  try {
+    const detail::make_current current{context_, call_site{}};
+    detail::check_unraised(detail::driver().cuProfilerStop(), "cuProfilerStop", detail::subject{context_});
+  } catch (...) {
+    detail::report_unraised(errc::invalid_context, "cuCtxPushCurrent", detail::subject{context_});
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,29 @@
+// What docs/green-contexts.md shows.
+#include <gtest/gtest.h>
+
+#include <weir/weir.hpp>
+
+namespace {
+
+TEST(GreenContextsPage, Dividing) {
+  const weir::device gpu;
+  // [green-split]
+  weir::sm_part whole = weir::sm_part::of(gpu);  // 132 multiprocessors on an H200
+  weir::sm_split by = whole.split(1, 32);        // one group of at least 32, and the rest
+  weir::green_context urgent{by.groups[0]};
+  weir::green_context ordinary{by.rest};
+
+  weir::stream answers{urgent, {.priority = gpu.priorities().greatest}};
+  weir::stream training{ordinary};
+  // [/green-split]
+  EXPECT_EQ(weir::sm_part::of(answers).count() + weir::sm_part::of(training).count(), whole.count());
+  // [green-events]
+  weir::event mark{gpu};
+  urgent.record(mark);  // behind everything in all streams of the context
+  ordinary.wait(mark);  // before all later work of all streams of the other one
+  // [/green-events]
+  training.sync();
+  EXPECT_TRUE(mark.done());
+}
+
+}  // namespace
