@@ -40,7 +40,8 @@ class WEIR_EXPORT ipc_event {
   explicit ipc_event(context_ref context, event_options options = {}, call_site at = call_site::current());
 
   // Opens the event of another process. In the process that made it: invalid_context, for it has the event already.
-  // map_failed where there is none of that name, or its process has ended. cuIpcOpenEventHandle.
+  // map_failed where there is none of that name. Where its process has ended the driver may open it all the same, as one
+  // that was never recorded. cuIpcOpenEventHandle.
   [[nodiscard]] static ipc_event open(const ipc_event_handle& handle, weir::device gpu,
                                       call_site at = call_site::current());
   [[nodiscard]] static ipc_event open(const ipc_event_handle& handle, context_ref context,

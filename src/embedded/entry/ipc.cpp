@@ -9,6 +9,8 @@ namespace weir::embedded::entry {
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (handle == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     model::event* found = nullptr;
     if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
     return found->tell(*handle);

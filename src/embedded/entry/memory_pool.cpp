@@ -82,6 +82,32 @@ CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationTy
   });
 }
 
+// Who may use a pool, by number: a device by its ordinal, the host and its node below 0. False for a place that uses
+// none.
+bool find_user(const model::process& p, const CUmemLocation& at, int& user) {
+  switch (at.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: user = at.id; return p.find_device(at.id) != nullptr;
+    case CU_MEM_LOCATION_TYPE_HOST: user = memory_pool::host; return true;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: user = memory_pool::host_node; return at.id == 0;
+    default: return false;
+  }
+}
+
+// Can that be had of the pool? Its own place keeps what it has, and memory of a device is for devices.
+CUresult may_let(const model::process& p, const memory_pool& pool, const CUmemAccessDesc& wanted) {
+  const bool taken = wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!taken && wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+  if (wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+    const bool own = pool.place().is_device() && wanted.location.id == pool.owner().ordinal();
+    return p.find_device(wanted.location.id) == nullptr || (own && taken) ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+  }
+  if (pool.place().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+  int user = 0;
+  if (!find_user(p, wanted.location, user)) return CUDA_ERROR_INVALID_VALUE;
+  return pool.place().is_host() && taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
 }  // namespace
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
@@ -113,7 +139,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
   return with_own_pool(pool, [&](model::process&, memory_pool& found) {
-    found.trim(keep);
+    // An H200 rounds up to what it reserves memory by, and the sum wraps around.
+    constexpr size_t step = size_t{32} << 20;
+    found.trim(keep + step - 1 < keep ? 0 : keep);
     return CUDA_SUCCESS;
   });
 }
@@ -132,11 +160,9 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
-    if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(location->id) == nullptr) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    *flags = found.access_of(location->id);
+    int user = 0;
+    if (flags == nullptr || location == nullptr || !find_user(p, *location, user)) return CUDA_ERROR_INVALID_VALUE;
+    *flags = found.access_of(user);
     return CUDA_SUCCESS;
   });
 }
@@ -145,14 +171,11 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (map == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
-      if (wanted->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
-      if (p.find_device(wanted->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-      if (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
-      const bool own = found.place().is_device() && wanted->location.id == found.owner().ordinal();
-      if (own && wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
+      if (const CUresult status = may_let(p, found, *wanted); status != CUDA_SUCCESS) return status;
     }
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
-      found.let_access(wanted->location.id, wanted->flags);
+      int user = 0;
+      if (find_user(p, wanted->location, user)) found.let_access(user, wanted->flags);
     }
     return CUDA_SUCCESS;
   });

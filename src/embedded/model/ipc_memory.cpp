@@ -74,7 +74,7 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
   if (!told.read(handle, ipc_kind::memory)) return CUDA_ERROR_INVALID_VALUE;
   if (told.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   const foreign_store store = foreign_store::open(told.segment());
-  if (!store) return CUDA_ERROR_MAP_FAILED;
+  if (!store) return CUDA_ERROR_INVALID_HANDLE;
   device* on = this_process().find_device(store.device());
   if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
 

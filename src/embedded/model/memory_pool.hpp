@@ -54,9 +54,12 @@ class memory_pool {
   abi::CUresult get(abi::CUmemPool_attribute attribute, void* value) const noexcept;
   abi::CUresult set(abi::CUmemPool_attribute attribute, const void* value) noexcept;
 
-  // What other devices may do with it; its own always may do everything.
-  [[nodiscard]] abi::CUmemAccess_flags access_of(int ordinal) const noexcept;
-  void let_access(int ordinal, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
+  // What others may do with it: devices by their ordinals, the host and its node. Its own place may always do
+  // everything.
+  static constexpr int host = -1;
+  static constexpr int host_node = -2;
+  [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
+  void let_access(int user, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
 
   [[nodiscard]] device& owner() const noexcept { return *device_; }
   [[nodiscard]] const pool_place& place() const noexcept { return place_; }

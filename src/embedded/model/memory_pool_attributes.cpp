@@ -71,18 +71,19 @@ CUresult memory_pool::set(CUmemPool_attribute attribute, const void* value) noex
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUmemAccess_flags memory_pool::access_of(int ordinal) const noexcept {
-  if (ordinal == device_->ordinal()) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+CUmemAccess_flags memory_pool::access_of(int user) const noexcept {
+  const bool own = place_.is_device() ? user == device_->ordinal() : place_.is_host() && user < 0;
+  if (own) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const std::lock_guard lock{lock_};
-  const auto known = std::find_if(access_.begin(), access_.end(), [&](const auto& a) { return a.first == ordinal; });
+  const auto known = std::find_if(access_.begin(), access_.end(), [&](const auto& a) { return a.first == user; });
   return known == access_.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : known->second;
 }
 
-void memory_pool::let_access(int ordinal, CUmemAccess_flags flags) {
+void memory_pool::let_access(int user, CUmemAccess_flags flags) {
   const std::lock_guard lock{lock_};
-  const auto known = std::find_if(access_.begin(), access_.end(), [&](const auto& a) { return a.first == ordinal; });
+  const auto known = std::find_if(access_.begin(), access_.end(), [&](const auto& a) { return a.first == user; });
   if (known == access_.end()) {
-    access_.emplace_back(ordinal, flags);
+    access_.emplace_back(user, flags);
   } else {
     known->second = flags;
   }

@@ -75,11 +75,20 @@ CUresult shared_event::open(const CUipcEventHandle& handle) {
   if (name.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   event_board* board = event_board::of(name.process, name.fd, name.identity);
   const auto number = static_cast<std::size_t>(name.number);
-  if (board == nullptr || number >= event_board::capacity) return CUDA_ERROR_MAP_FAILED;
+  if (number >= event_board::capacity) return CUDA_ERROR_MAP_FAILED;
+  if (board == nullptr) return has_ended(name.process) ? open_orphan() : CUDA_ERROR_MAP_FAILED;
   event_place& place = board->places[number];
   if (name.id == 0 || !place.enter(name.id)) return CUDA_ERROR_MAP_FAILED;
   begin(place, name, false);
   return CUDA_SUCCESS;
+}
+
+// The event of a process that has ended can be opened, as on a GPU. Its records went with the process: it begins anew, for
+// this process alone.
+CUresult shared_event::open_orphan() {
+  const CUresult status = make();
+  if (status == CUDA_SUCCESS) made_here_ = false;
+  return status;
 }
 
 engine::operation shared_event::begin_record(std::uint32_t& ticket) noexcept {

@@ -46,6 +46,7 @@ class shared_event {
   [[nodiscard]] engine::point latest();
 
  private:
+  abi::CUresult open_orphan();
   void begin(event_place& place, const ipc_name& name, bool made_here) noexcept;
 
   event_place* place_ = nullptr;
