@@ -7,14 +7,12 @@
 
 #include "driver/abi.hpp"
 
-namespace weir::embedded::model {
-
 // Reserved addresses belong to no context and no device, and hold nothing until an allocation is mapped there: then the
 // address map has a record of the mapping, which says what streams may do with it.
 //
 // What follows answers in the driver's codes and throws std::bad_alloc. Pointers to results are not null.
 // Thread safety: all of it, from any thread.
-namespace address_space {
+namespace weir::embedded::model::address_space {
 
 // cuMemAddressReserve: at the address that is wished for if it is free, else anywhere. An alignment of 0 is the
 // granularity's (physical_memory.hpp).
@@ -41,6 +39,4 @@ abi::CUresult get_access(std::uintptr_t at, const abi::CUmemLocation& who, abi::
 // cuMemRetainAllocationHandle: of what is mapped at an address.
 abi::CUresult retain(std::uintptr_t at, abi::CUmemGenericAllocationHandle* out);
 
-}  // namespace address_space
-
-}  // namespace weir::embedded::model
+}  // namespace weir::embedded::model::address_space

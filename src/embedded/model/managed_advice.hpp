@@ -8,12 +8,10 @@
 #include "driver/abi.hpp"
 #include "embedded/model/allocation.hpp"
 
-namespace weir::embedded::model {
-
 // Managed memory never has to move here, so advice changes nothing; it is kept, page by page, because it can be asked for.
 //
 // What follows throws std::bad_alloc. The bytes lie in live managed memory. Thread safety: all of it, from any thread.
-namespace managed_advice {
+namespace weir::embedded::model::managed_advice {
 
 // No place. It has a number all the same, which can be asked for.
 inline constexpr abi::CUmemLocation nowhere{abi::CU_MEM_LOCATION_TYPE_INVALID, abi::CU_DEVICE_INVALID};
@@ -33,6 +31,4 @@ void tell(const allocation& memory, std::uintptr_t address, std::size_t bytes, a
 // Forgets what was said of memory that ends.
 void forget(const allocation& memory) noexcept;
 
-}  // namespace managed_advice
-
-}  // namespace weir::embedded::model
+}  // namespace weir::embedded::model::managed_advice
