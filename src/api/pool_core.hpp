@@ -24,7 +24,7 @@ enum class slot_state : std::uint8_t {
   lent,
 };
 
-// The place of one stream. Whoever changes the state from idle or empty to another one has the place to himself.
+// The place of one stream. Whoever changes the state from idle or empty to another one has the place to itself.
 struct pool_slot {
   std::atomic<slot_state> state{slot_state::empty};
   std::atomic<std::uint64_t> came_back{0};     // by the pool's clock
