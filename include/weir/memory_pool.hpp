@@ -52,9 +52,9 @@ class WEIR_EXPORT memory_pool_ref {
   constexpr memory_pool_ref(CUmemPoolHandle_st* handle, weir::device gpu) noexcept
       : handle_{handle}, device_{gpu.ordinal()} {}
 
-  // Memory for work queued on the stream from now on, uninitialised, aligned to 256 bytes; null for no bytes. Fails with
-  // out_of_memory. The stream may be of another device if that one may use the pool (set_access). A buffer does both
-  // calls: buffer<float> x{pool, s, n}. cuMemAllocFromPoolAsync.
+  // Memory for work queued on the stream from now on, uninitialised, aligned to 256 bytes; null for no bytes. Fails
+  // with out_of_memory. The stream may be of another device if that one may use the pool (set_access). A buffer makes
+  // both calls: buffer<float> x{pool, s, n}. cuMemAllocFromPoolAsync.
   [[nodiscard]] void* allocate(stream_ref stream, std::size_t bytes, call_site at = call_site::current()) const;
 
   // Gives memory back after the work queued on the stream so far. Null does nothing. cuMemFreeAsync.

@@ -3,29 +3,13 @@
 
 #include <weir/call_site.hpp>
 #include <weir/device.hpp>
-#include <weir/export.hpp>
-#include <weir/tracked_memory.hpp>
+#include <weir/reachable_memory.hpp>
+#include <weir/stream.hpp>
 
 #include <cstddef>
 #include <type_traits>
 
 namespace weir {
-namespace detail {
-
-// Pinned memory without a type.
-class WEIR_EXPORT pinned_memory : public tracked_memory {
- public:
-  pinned_memory(std::size_t count, std::size_t element_bytes, device gpu, call_site at);
-  pinned_memory(pinned_memory&& other) noexcept;
-  pinned_memory& operator=(pinned_memory&& other) noexcept;
-  ~pinned_memory();
-  void close(call_site at);
-
- private:
-  CUctx_st* context_ = nullptr;
-};
-
-}  // namespace detail
 
 // `size` elements of pinned (page-locked) host memory, uninitialised: the memory for asynchronous copies. The host
 // reads and writes it like an array; every device can copy from and to it and address it.
@@ -45,7 +29,7 @@ class pinned_buffer {
 
   // Allocated in the primary context of the device, usable by all. Fails whole. cuMemHostAlloc (portable).
   explicit pinned_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
-      : memory_{size, sizeof(T), gpu, at} {}
+      : memory_{detail::reachable_kind::pinned, size, sizeof(T), gpu, detail::pinned_for_all_devices, at} {}
 
   // Never blocks: another thread frees it when the streams that weir knows to use it are done, and waits there for the
   // whole device where a GPU's driver does so (cuMemFreeHost). What fails goes to on_unraised_error.
@@ -80,7 +64,7 @@ class pinned_buffer {
   [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
 
  private:
-  detail::pinned_memory memory_;
+  detail::reachable_memory memory_;
 };
 
 }  // namespace weir

@@ -5,6 +5,7 @@
 #include <weir/buffer.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
+#include <weir/copy_batch.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/deferred.hpp>
 #include <weir/device.hpp>
@@ -20,6 +21,8 @@
 #include <weir/ipc_buffer.hpp>
 #include <weir/ipc_event.hpp>
 #include <weir/kept_stream.hpp>
+#include <weir/managed_buffer.hpp>
+#include <weir/managed_memory.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/profiler.hpp>

@@ -42,7 +42,7 @@ void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::
   belong_to(stream, at);
   CUdeviceptr address = 0;
   try {
-    // A copy between devices has to know where the memory is. A default stream is freed on in the context it is used in.
+    // A copy between devices has to know where the memory is. A default stream is one of its context.
     if (pool != nullptr && !is_default(handle) && place_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);
     }

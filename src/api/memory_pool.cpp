@@ -4,6 +4,7 @@
 #include <weir/memory_pool.hpp>
 
 #include "api/first_failure.hpp"
+#include "api/location.hpp"
 #include "api/pool_allocation.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
@@ -74,14 +75,11 @@ void set_attribute(memory_pool_ref pool, CUmemPool_attribute which, Value value,
   check(driver().cuMemPoolSetAttribute(handle, which, &value), call, pool, at);
 }
 
-constexpr CUmemLocation location_of(device gpu) noexcept { return {CU_MEM_LOCATION_TYPE_DEVICE, gpu.ordinal()}; }
-
 memory_pool_ref create(device gpu, const memory_pool_options& options, call_site at) {
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   props.handleTypes = static_cast<CUmemAllocationHandleType>(options.sharing);
-  props.location =
-      options.memory == pool_memory::device ? location_of(gpu) : CUmemLocation{CU_MEM_LOCATION_TYPE_HOST, 0};
+  props.location = options.memory == pool_memory::device ? location_of(gpu) : location_of(memory_place::host());
   props.maxSize = options.max_size;
   const relaxed_captures unharmed{at};
   CUmemoryPool made = nullptr;

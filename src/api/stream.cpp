@@ -8,6 +8,7 @@
 #include "api/may_wait.hpp"
 #include "api/patience.hpp"
 #include "api/primary_context.hpp"
+#include "api/refuse_in_capture.hpp"
 #include "api/stream_state.hpp"
 
 namespace weir {
@@ -82,23 +83,10 @@ bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   return true;
 }
 
-namespace {
-
-// Refuses a question that would break a capture of the stream, before the driver hears it.
-void refuse_in_capture(CUstream_st* stream, const char* call, call_site at) {
-  abi::CUstreamCaptureStatus status = abi::CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
-  if (status != abi::CU_STREAM_CAPTURE_STATUS_NONE) {
-    detail::fail(errc::stream_capture_unsupported, call, stream_ref{stream}, at);
-  }
-}
-
-}  // namespace
-
 unsigned long long stream_ref::id(call_site at) const {
   CUstream_st* const stream = usable(*this, "cuStreamGetId", at);
   if (const auto known = detail::facts_of(stream)) return known->id;
-  refuse_in_capture(stream, "cuStreamGetId", at);
+  detail::refuse_in_capture(stream, "cuStreamGetId", at);
   unsigned long long id = 0;
   check(driver().cuStreamGetId(stream, &id), "cuStreamGetId", *this, at);
   return id;
@@ -126,7 +114,7 @@ bool stream_ref::is_blocking(call_site at) const {
   CUstream_st* const stream = usable(*this, "cuStreamGetFlags", at);
   if (detail::is_default(stream)) return true;
   if (const auto known = detail::facts_of(stream)) return known->blocking;
-  refuse_in_capture(stream, "cuStreamGetFlags", at);
+  detail::refuse_in_capture(stream, "cuStreamGetFlags", at);
   unsigned flags = 0;
   check(driver().cuStreamGetFlags(stream, &flags), "cuStreamGetFlags", *this, at);
   return (flags & abi::CU_STREAM_NON_BLOCKING) == 0;

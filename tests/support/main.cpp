@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <weir/buffer.hpp>
 #include <weir/copy.hpp>
+#include <weir/copy_batch.hpp>
 #include <weir/driver.hpp>
 #include <weir/errc.hpp>
 #include <weir/error.hpp>
@@ -37,6 +38,7 @@ void use_once(weir::stream_ref s) {
   weir::copy(s, elsewhere, pinned);
   weir::copy(s, pageable, there);
   weir::copy(s, there, pageable);
+  weir::copy_batch{}.add(pinned, there).enqueue(s);
   s.sync();
 }
 

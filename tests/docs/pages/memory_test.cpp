@@ -44,6 +44,38 @@ TEST(MemoryPage, OtherStreams) {
   EXPECT_EQ(host[999], 3);
 }
 
+TEST(MemoryPage, Managed) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  // [memory-managed]
+  weir::managed_buffer<int> x{1000};
+  for (int& n : x) n = 1;     // as an array
+  weir::prefetch(s, x, gpu);  // to where the next work will want it
+  weir::fill(s, std::span{x.data(), 10}, 2);
+  weir::prefetch(s, x, weir::memory_place::host());
+  s.sync();  // the host reads it after the work
+  // [/memory-managed]
+  EXPECT_EQ(x[9] + x[10], 3);
+}
+
+TEST(MemoryPage, Batch) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::buffer<int> x{s, 1000};
+  weir::buffer<float> y{s, 2000};
+  std::vector<int> host_x(1000, 4);
+  std::vector<float> host_y(2000, 5.0f);
+  // [memory-batch]
+  weir::copy_batch batch;
+  batch.add(host_x, x).add(host_y, y, {.reading = weir::source_reading::during_call});
+  batch.enqueue(s);
+  // [/memory-batch]
+  host_y.assign(2000, 0.0f);
+  weir::copy(s, y, host_y);
+  s.sync();
+  EXPECT_EQ(host_y.back(), 5.0f);
+}
+
 TEST(MemoryPage, SetStream) {
   const weir::device gpu;
   const weir::stream s{gpu}, t{gpu};

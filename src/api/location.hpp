@@ -1,0 +1,15 @@
+// api/location.hpp - places as the driver names them.
+#pragma once
+
+#include "driver/abi.hpp"
+
+#include <weir/device.hpp>
+#include <weir/managed_memory.hpp>
+
+namespace weir::detail {
+
+[[nodiscard]] constexpr abi::CUmemLocation location_of(memory_place place) noexcept {
+  return {static_cast<abi::CUmemLocationType>(place.type()), place.id()};
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,16 @@
+// api/refuse_in_capture.hpp - what would break a capture of the stream is refused before the driver hears it.
+#pragma once
+
+#include "api/check.hpp"
+
+#include <weir/call_site.hpp>
+
+namespace weir::detail {
+
+inline void refuse_in_capture(CUstream stream, const char* call, call_site at) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE) fail(errc::stream_capture_unsupported, call, stream_ref{stream}, at);
+}
+
+}  // namespace weir::detail
