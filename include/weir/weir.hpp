@@ -24,6 +24,8 @@
 #include <weir/managed_buffer.hpp>
 #include <weir/managed_memory.hpp>
 #include <weir/memory_pool.hpp>
+#include <weir/memory_resource.hpp>
+#include <weir/pinned_allocator.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/profiler.hpp>
 #include <weir/shared_semaphore.hpp>

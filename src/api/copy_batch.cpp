@@ -2,7 +2,9 @@
 #include <weir/copy_batch.hpp>
 
 #include "api/check.hpp"
+#include "api/make_current.hpp"
 #include "api/refuse_in_capture.hpp"
+#include "api/stream_state.hpp"
 
 #include <fmt/format.h>
 
@@ -178,6 +180,8 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
 
   copy_list& list = *list_;
   const detail::batch_operands operands{list, stream, at};
+  // Without a current context a driver answers invalid_value, although the stream says where to copy.
+  const detail::make_current current{detail::context_of(handle, at), at};
   const abi::CUresult answer = detail::driver().cuMemcpyBatchAsync_v2(
       list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(), list.attributes.data(),
       list.firsts.data(), list.attributes.size(), handle);

@@ -8,7 +8,6 @@
 #include "api/primary_context.hpp"
 #include "api/refuse_in_capture.hpp"
 #include "api/relaxed_captures.hpp"
-#include "api/stream_state.hpp"
 
 #include <fmt/format.h>
 
@@ -123,6 +122,10 @@ void advise_region(const region& range, memory_advice advice, memory_place place
   permit(call, subject::memory(range.address), at);
   if (range.owner != nullptr && range.owner->closed()) fail_closed(call, subject::memory(range.address), at);
   if (range.bytes == 0) return;
+  // The driver wants a context, whichever; the memory is of all.
+  CUcontext context = current_handle(at);
+  if (context == nullptr) context = primary_context(device{}, at);
+  const make_current current{context, at};
   const relaxed_captures unharmed{at};
   check(driver().cuMemAdvise_v2(device_address(range.address), range.bytes, static_cast<CUmem_advise>(advice),
                                 location_of(place)),

@@ -14,6 +14,7 @@ namespace weir::detail {
 // One for each device, for as long as the process lives. Everything in it is asked for once and then kept.
 struct device_record {
   std::atomic<abi::CUcontext> primary{nullptr};  // retained, and never released
+  std::atomic<abi::CUstream> service{nullptr};   // see service_stream.hpp
   std::atomic<const char*> name{nullptr};
   std::atomic<const char*> pci_bus_id{nullptr};
   std::atomic<std::uint64_t> priorities{0};  // packed, see primary_context.cpp; 0: not asked yet

@@ -38,7 +38,9 @@ void use_once(weir::stream_ref s) {
   weir::copy(s, elsewhere, pinned);
   weir::copy(s, pageable, there);
   weir::copy(s, there, pageable);
-  weir::copy_batch{}.add(pinned, there).enqueue(s);
+  weir::copy_batch{}.add(pinned, there).add(pageable, elsewhere).enqueue(s);
+  weir::copy_batch{}.add(there, pinned).add(elsewhere, pageable).enqueue(s);
+  weir::copy_batch{}.add(there, elsewhere).enqueue(s);
   s.sync();
 }
 

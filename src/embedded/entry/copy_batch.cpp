@@ -58,6 +58,7 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
         !are_in_order(p, {attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
+    if (model::this_thread().current() == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
     std::vector<located_copy> copies(count);

@@ -1,0 +1,92 @@
+// api/memory_resource.cpp - pools in the shape in which other libraries take memory.
+#include <weir/error.hpp>
+#include <weir/memory_resource.hpp>
+#include <weir/pinned_allocator.hpp>
+
+#include "api/first_failure.hpp"
+#include "api/pool_allocation.hpp"
+#include "api/service_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <new>
+
+namespace weir {
+namespace detail {
+namespace {
+
+void expect_alignment(memory_pool_ref pool, std::size_t alignment, call_site at) {
+  if (std::has_single_bit(alignment) && alignment <= pool_alignment) return;
+  fail(errc::invalid_value, "weir::memory_resource", to_text(pool),
+       fmt::format("an alignment of {} bytes; pools know powers of two up to {}", alignment, pool_alignment), at);
+}
+
+template <class Call>
+void report_what_fails(memory_pool_ref pool, Call&& call) noexcept {
+  first_failure failure;
+  try {
+    call();
+  } catch (...) {
+    failure.note_exception("cuMemFreeAsync");
+  }
+  if (failure.code != errc::success) report_unraised(failure.code, failure.call, pool);
+}
+
+}  // namespace
+
+void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes, std::size_t alignment,
+                       call_site at) {
+  expect_alignment(pool, alignment, at);
+  return pool.allocate(stream, bytes, at);
+}
+
+void deallocate_unraised(memory_pool_ref pool, stream_ref stream, void* address) noexcept {
+  report_what_fails(pool, [&] { pool.deallocate(stream, address, call_site{}); });
+}
+
+void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alignment, call_site at) {
+  expect_alignment(pool, alignment, at);
+  const stream_ref service = service_stream(pool.device(), at);
+  void* const address = pool.allocate(service, bytes, at);
+  try {
+    // The memory may be one that another stream has freed and that this one was made to wait for.
+    service.sync(at);
+  } catch (...) {
+    deallocate_for_all(pool, address);
+    throw;
+  }
+  return address;
+}
+
+void deallocate_for_all(memory_pool_ref pool, void* address) noexcept {
+  report_what_fails(pool, [&] { pool.deallocate(service_stream(pool.device(), call_site{}), address, call_site{}); });
+}
+
+void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes, std::size_t alignment) {
+  try {
+    return allocate_for_all(pool, bytes, alignment, call_site{});
+  } catch (const error& failure) {
+    if (failure.result() == errc::out_of_memory) throw std::bad_alloc{};
+    throw;
+  }
+}
+
+}  // namespace detail
+
+pinned_memory_resource::~pinned_memory_resource() = default;
+
+void* pinned_memory_resource::do_allocate(std::size_t bytes, std::size_t alignment) {
+  return detail::allocate_or_bad_alloc(resource_.pool(), bytes, alignment);
+}
+
+void pinned_memory_resource::do_deallocate(void* address, std::size_t bytes, std::size_t alignment) {
+  resource_.deallocate_sync(address, bytes, alignment);
+}
+
+bool pinned_memory_resource::do_is_equal(const std::pmr::memory_resource& other) const noexcept {
+  const auto* const same_kind = dynamic_cast<const pinned_memory_resource*>(&other);
+  return same_kind != nullptr && same_kind->resource_ == resource_;
+}
+
+}  // namespace weir
