@@ -23,8 +23,8 @@ using detail::usable;
 namespace detail {
 namespace {
 
-// May this thread wait for the whole context without breaking a capture that it can know of?
-bool may_wait(CUstream stream, call_site at) {
+// Would a wait for the whole context break none of the captures that can be known of?
+bool breaks_no_capture(CUstream stream, call_site at) {
   if (!may_free()) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
@@ -46,7 +46,8 @@ CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t b
   const CUmemoryPool from = usable(pool, call, at);
   CUdeviceptr address = 0;
   CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
-  for (int left = pool.retries(); answer == CUDA_ERROR_OUT_OF_MEMORY && left > 0 && may_wait(handle, at); --left) {
+  for (int left = pool.retries(); answer == CUDA_ERROR_OUT_OF_MEMORY && left > 0 && breaks_no_capture(handle, at);
+       --left) {
     make_room(pool, handle, at);
     answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
   }

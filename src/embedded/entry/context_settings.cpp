@@ -91,12 +91,13 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
     if (&found->owner() == &context->owner()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     return context->enable_peer(*found);
   });
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     model::context* const found = p.contexts.find(peer);

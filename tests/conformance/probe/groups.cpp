@@ -114,6 +114,8 @@ void ipc_memory_cases();
 void ipc_memory_opened_cases();
 void extsem_cases();
 void profiler_cases();
+void batch_context_cases();
+void peer_cases();
 void ub_cases();
 void kernel_launch_cases();
 void kernel_capture_cases();
@@ -232,6 +234,8 @@ void make_cases() {
   ipc_memory_opened_cases();
   extsem_cases();
   profiler_cases();
+  batch_context_cases();
+  peer_cases();
   ub_cases();
   kernel_launch_cases();
   kernel_capture_cases();
