@@ -35,7 +35,7 @@ class managed_buffer {
                           call_site at = call_site::current())
       : memory_{detail::reachable_kind::managed, size, sizeof(T), gpu, static_cast<unsigned>(first), at} {}
 
-  // Does not wait for the streams that weir knows to use it. Memory that none uses is freed at once, and a GPU's driver
+  // Never blocks: weir's own thread frees it when the streams that weir knows to use it are done, since a GPU's driver
   // waits for the whole device in that call (cuMemFree). What fails goes to on_unraised_error.
   managed_buffer(managed_buffer&&) noexcept = default;
   managed_buffer& operator=(managed_buffer&&) noexcept = default;

@@ -114,7 +114,8 @@ void discard_each(stream_ref stream, Ranges&& ranges, call_site at = call_site::
   detail::enqueue_regions(stream, detail::range_operation::discard, detail::regions_of(ranges), {}, at);
 }
 
-// discard(), then prefetch(): room for new contents, made where they will be written. cuMemDiscardAndPrefetchBatchAsync.
+// discard(), then prefetch(): room for new contents, made where they will be written.
+// cuMemDiscardAndPrefetchBatchAsync.
 template <detail::writable_range R>
 void discard_and_prefetch(stream_ref stream, R&& range, memory_place to, call_site at = call_site::current()) {
   static_assert(detail::outlives_call<R>, "the memory is moved later: a temporary would be gone by then");

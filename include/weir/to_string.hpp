@@ -13,7 +13,7 @@
 namespace weir {
 
 // None of these makes a driver call, and all work on closed, moved-from and foreign objects. Thread safety: from any
-// thread.
+// thread. What has a name (name.hpp) shows it: 'stream "copies" 0x55d0c8 (device 0)'.
 
 // "stream 0x55d0c8 (device 0)", "legacy default stream", "per-thread default stream", "closed stream".
 [[nodiscard]] WEIR_EXPORT std::string to_string(stream_ref stream);

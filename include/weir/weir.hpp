@@ -25,6 +25,8 @@
 #include <weir/managed_memory.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/memory_resource.hpp>
+#include <weir/name.hpp>
+#include <weir/peer_access.hpp>
 #include <weir/pinned_allocator.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/profiler.hpp>

@@ -64,7 +64,8 @@ constexpr const char* call = "cuMemcpyBatchAsync";
 // The memory of weir's that the copies use away from its home: told before, and again after where it has to be.
 class batch_operands {
  public:
-  batch_operands(const copy_list& list, stream_ref stream, call_site at) : stream_{stream} {
+  batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
+      : stream_{stream}, context_{context} {
     if (!list.has_owners) return;
     note(list.source_owners, at);
     note(list.target_owners, at);
@@ -72,21 +73,26 @@ class batch_operands {
   void queued(call_site at) const {
     for (const tracked_memory* const owner : to_mark_) owner->mark_use(stream_, at);
   }
+  // Is some of it on another device than the stream?
+  [[nodiscard]] bool is_far() const noexcept { return is_far_; }
 
  private:
   void note(const std::vector<const tracked_memory*>& owners, call_site at) {
     for (const tracked_memory* const owner : owners) {
       if (owner == nullptr || owner->at_home_on(stream_)) continue;
       if (owner->closed()) fail_closed(call, subject::memory(owner->address()), at);
+      is_far_ = is_far_ || (owner->device_context() != nullptr && owner->device_context() != context_);
       if (owner->note_use(stream_, at)) to_mark_.push_back(owner);
     }
   }
 
   stream_ref stream_;
+  CUcontext context_;
+  bool is_far_ = false;
   std::vector<const tracked_memory*> to_mark_;
 };
 
-// For drivers that know no batches.
+// For drivers that know no batches, and for memory that they do not take in one.
 void copy_one_by_one(const copy_list& list, stream_ref stream, call_site at) {
   refuse_in_capture(stream.get(), call, at);
   for (const CUmemcpyAttributes& attributes : list.attributes) {
@@ -179,16 +185,17 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
   if (detail::open_captures.load(std::memory_order_relaxed) != 0) detail::refuse_in_capture(handle, detail::call, at);
 
   copy_list& list = *list_;
-  const detail::batch_operands operands{list, stream, at};
+  CUctx_st* const context = detail::context_of(handle, at);
+  const detail::batch_operands operands{list, stream, context, at};
+  // Memory of a pool of another device is not taken in a batch, though it can be copied.
+  if (operands.is_far()) return detail::copy_one_by_one(list, stream, at);
+
   // Without a current context a driver answers invalid_value, although the stream says where to copy.
-  const detail::make_current current{detail::context_of(handle, at), at};
+  const detail::make_current current{context, at};
   const abi::CUresult answer = detail::driver().cuMemcpyBatchAsync_v2(
       list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(), list.attributes.data(),
       list.firsts.data(), list.attributes.size(), handle);
-  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-    detail::copy_one_by_one(list, stream, at);
-    return;
-  }
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return detail::copy_one_by_one(list, stream, at);
   detail::check(answer, detail::call, stream, at);
   operands.queued(at);
 }

@@ -5,6 +5,7 @@
 #include "api/check.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
+#include "api/names.hpp"
 #include "api/patience.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
@@ -89,6 +90,7 @@ event& event::operator=(event&& other) noexcept {
 
 event::~event() {
   if (closed()) return;
+  detail::forget_name(detail::named::event, handle_);
   if (!detail::inside_host_function) {
     detail::check_unraised(driver().cuEventDestroy_v2(handle_), "cuEventDestroy", ref());
     return;
@@ -103,6 +105,7 @@ void event::close(call_site at) {
   if (closed()) return;
   CUevent_st* const handle = usable(ref(), "cuEventDestroy", at);
   handle_ = detail::closed_handle<CUevent_st>();
+  detail::forget_name(detail::named::event, handle);
   check(driver().cuEventDestroy_v2(handle), "cuEventDestroy", event_ref{handle}, at);
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/first_failure.hpp"
 #include "api/location.hpp"
+#include "api/names.hpp"
 #include "api/pool_allocation.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
@@ -101,6 +102,7 @@ void report_what_fails(memory_pool_ref pool, const char* name, Call&& call) noex
 }
 
 void destroy(memory_pool_ref pool, call_site at) {
+  forget_name(named::pool, pool.get());
   const relaxed_captures unharmed{at};
   check(driver().cuMemPoolDestroy(pool.get()), "cuMemPoolDestroy", pool, at);
 }

@@ -4,6 +4,7 @@
 #include "api/green_state.hpp"
 #include "api/host_failures.hpp"
 #include "api/make_current.hpp"
+#include "api/names.hpp"
 #include "api/reclaimer.hpp"
 
 #include <array>
@@ -112,6 +113,7 @@ errc stream_state::let_go(share mine) noexcept {
 
 errc stream_state::destroy() noexcept {
   drop_host_failures(handle, facts.id);
+  forget_name(named::stream, handle);
   const CUresult answer = driver().cuStreamDestroy_v2(handle);
   if (facts.green != nullptr) facts.green->drop();
   delete this;

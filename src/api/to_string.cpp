@@ -2,6 +2,7 @@
 #include <weir/to_string.hpp>
 
 #include "api/check.hpp"
+#include "api/names.hpp"
 #include "api/stream_state.hpp"
 #include "driver/results.hpp"
 
@@ -15,26 +16,32 @@ std::string to_string(stream_ref stream) {
   if (detail::is_legacy(handle)) return "legacy default stream";
   if (detail::is_default(handle)) return "per-thread default stream";
   const auto known = detail::facts_of(handle);
-  if (!known) return fmt::format("stream {}", fmt::ptr(handle));
-  return fmt::format("stream {} (device {})", fmt::ptr(handle), known->device);
+  const std::string name = detail::quoted_name(detail::named::stream, handle);
+  if (!known) return fmt::format("stream {}{}", name, fmt::ptr(handle));
+  return fmt::format("stream {}{} (device {})", name, fmt::ptr(handle), known->device);
 }
 
 std::string to_string(event_ref event) {
   if (event.get() == detail::closed_handle<CUevent_st>()) return "closed event";
-  return fmt::format("event {}", fmt::ptr(event.get()));
+  return fmt::format("event {}{}", detail::quoted_name(detail::named::event, event.get()), fmt::ptr(event.get()));
 }
 
-std::string to_string(device gpu) { return fmt::format("device {}", gpu.ordinal()); }
+std::string to_string(device gpu) {
+  const std::string name = detail::find_name(detail::named::device, static_cast<std::uintptr_t>(gpu.ordinal()));
+  return name.empty() ? fmt::format("device {}", gpu.ordinal()) : fmt::format("device {} \"{}\"", gpu.ordinal(), name);
+}
 
 std::string to_string(context_ref context) {
   if (!context) return "no context";
   if (context.get() == detail::closed_handle<CUctx_st>()) return "closed context";
-  return fmt::format("context {}", fmt::ptr(context.get()));
+  return fmt::format("context {}{}", detail::quoted_name(detail::named::context, context.get()),
+                     fmt::ptr(context.get()));
 }
 
 std::string to_string(memory_pool_ref pool) {
   if (pool.get() == detail::closed_handle<CUmemPoolHandle_st>()) return "closed memory pool";
-  return fmt::format("memory pool {} (device {})", fmt::ptr(pool.get()), pool.device().ordinal());
+  return fmt::format("memory pool {}{} (device {})", detail::quoted_name(detail::named::pool, pool.get()),
+                     fmt::ptr(pool.get()), pool.device().ordinal());
 }
 
 std::string to_string(errc code) {

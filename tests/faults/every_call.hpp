@@ -50,6 +50,10 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
   const auto made = [&](auto create, std::string_view symbol) {
     return calls.count(create) - (failed == symbol ? 1 : 0);
   };
+  EXPECT_EQ(made(&driver_table::cuEventCreate, "cuEventCreate") +
+                made(&driver_table::cuIpcOpenEventHandle, "cuIpcOpenEventHandle"),
+            calls.count(&driver_table::cuEventDestroy_v2))
+      << "events, after a failure of " << failed;
   EXPECT_EQ(made(&driver_table::cuMemAllocAsync, "cuMemAllocAsync") +
                 made(&driver_table::cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync"),
             calls.count(&driver_table::cuMemFreeAsync))
@@ -59,6 +63,7 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
                 made(&driver_table::cuExternalMemoryGetMappedBuffer, "cuExternalMemoryGetMappedBuffer"),
             calls.count(&driver_table::cuMemFree_v2))
       << "memory of devices, after a failure of " << failed;
+  check(&driver_table::cuCtxEnablePeerAccess, &driver_table::cuCtxDisablePeerAccess, "cuCtxEnablePeerAccess");
   check(&driver_table::cuMemPoolCreate, &driver_table::cuMemPoolDestroy, "cuMemPoolCreate");
   check(&driver_table::cuMemHostAlloc, &driver_table::cuMemFreeHost, "cuMemHostAlloc");
   check(&driver_table::cuIpcOpenMemHandle_v2, &driver_table::cuIpcCloseMemHandle, "cuIpcOpenMemHandle_v2");
@@ -83,8 +88,8 @@ auto made_by(const Make& make) {
 
 // Runs make() once for each driver call that it makes, with that call failing, and expects each time: a weir::error
 // with the driver's code and the call's name, nothing attached, nothing left behind, nothing in the hook. What make()
-// gives is destroyed with all calls succeeding. Popping the current context and restoring the thread's capture mode, the
-// second of two exchanges, are not failed: they belong to the clean-up.
+// gives is destroyed with all calls succeeding. Popping the current context and restoring the thread's capture mode,
+// the second of two exchanges, are not failed: they belong to the clean-up.
 template <class Make>
 void every_call_may_fail(const Make& make) {
   constexpr abi::CUresult code = abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially

@@ -1,4 +1,5 @@
 // managed_memory_test.cpp - managed memory when the driver refuses.
+#include <weir/deferred.hpp>
 #include <weir/managed_buffer.hpp>
 
 #include <array>
@@ -53,8 +54,11 @@ TEST_F(ManagedMemoryFaults, ADestructorsFailureReachesTheHook) {
   {
     failing_table faults;
     faults.fail(&driver_table::cuMemFree_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
-    managed_buffer<int> x{size};
-    address = reinterpret_cast<std::uintptr_t>(x.data());
+    {
+      managed_buffer<int> x{size};
+      address = reinterpret_cast<std::uintptr_t>(x.data());
+    }
+    drain_deferred();
   }
   ASSERT_EQ(unraised.errors().size(), 1u);
   EXPECT_EQ(unraised.errors()[0].result(), errc::invalid_context);

@@ -1,6 +1,7 @@
 // What docs/memory-pools.md shows.
 #include <gtest/gtest.h>
 
+#include <vector>
 #include <weir/weir.hpp>
 
 namespace {
@@ -30,6 +31,31 @@ TEST_F(MemoryPoolsPage, Patience) {
   weir::buffer<float> x{pool.retrying(), s, 1000};  // may block the host, for all work of the context
   // [/pools-patience]
   EXPECT_NE(x.data(), nullptr);
+}
+
+TEST_F(MemoryPoolsPage, Peers) {
+  if (weir::device::count() < 2) GTEST_SKIP() << "one device";
+  const weir::memory_pool pool{gpu};
+  // [pools-peers]
+  weir::device peer{1};
+  if (peer.can_access(gpu)) {
+    pool.set_access(peer, weir::pool_access::read_write);  // memory of this pool
+    const weir::peer_access access{peer, gpu};             // memory of cudaMalloc, while this lives
+  }
+  // [/pools-peers]
+}
+
+TEST_F(MemoryPoolsPage, Resources) {
+  // [pools-resources]
+  const weir::memory_pool pool{gpu, {.memory = weir::pool_memory::pinned, .release_threshold = weir::keep_all}};
+  const weir::pinned_pool_resource resource{pool};
+  void* memory = resource.allocate(s, 4096, 16);
+  resource.deallocate(s, memory, 4096, 16);
+  std::vector<float, weir::pinned_allocator<float>> numbers(1000, 1.0f, pool);
+  weir::fill(s, numbers, 2.0f);  // the device writes it where it is
+  s.sync();
+  // [/pools-resources]
+  EXPECT_EQ(numbers.back(), 2.0f);
 }
 
 TEST_F(MemoryPoolsPage, Current) {
