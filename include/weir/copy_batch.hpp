@@ -101,9 +101,9 @@ class WEIR_EXPORT copy_batch {
   // if one cannot be, none. Refused before the driver sees it: the legacy default stream (invalid_value), and a stream
   // that captures, since a graph has no such node (stream_capture_unsupported); the capture lives on. In a host
   // function: refused. cuMemcpyBatchAsync.
-  // A driver of before CUDA 13 has no such call, and none takes buffers of another device than the stream's in it. There
-  // it is a copy() for each: later ones are not queued if one fails, and other options than the usual ones, which copy()
-  // cannot keep, are refused (call_requires_newer_driver).
+  // A driver of before CUDA 13 has no such call, and none takes buffers of another device than the stream's in it.
+  // There it is a copy() for each: later ones are not queued if one fails, and other options than the usual ones, which
+  // copy() cannot keep, are refused (call_requires_newer_driver).
   void enqueue(stream_ref stream, call_site at = call_site::current()) const;
 
   // How many copies.
