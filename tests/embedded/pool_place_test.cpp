@@ -63,6 +63,9 @@ TEST_F(PoolPlace, CurrentPools) {
     EXPECT_EQ(driver.cuMemSetMemPool(&at, type, mine), CUDA_SUCCESS);
     EXPECT_EQ(current_of(at, type), mine);
     EXPECT_EQ(driver.cuMemPoolDestroy(mine), CUDA_SUCCESS);
+    CUmemoryPool none = nullptr;
+    EXPECT_EQ(driver.cuMemGetMemPool(&none, &at, type), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemSetMemPool(&at, type, own), CUDA_SUCCESS);
     EXPECT_EQ(current_of(at, type), own);
   }
 }

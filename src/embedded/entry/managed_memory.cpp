@@ -106,6 +106,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
     if (!is_place_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (memory->pool != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // a pool's memory takes no advice
     model::managed_advice::advise(*memory, address, count, advice, told_back(location));
     return CUDA_SUCCESS;
   });

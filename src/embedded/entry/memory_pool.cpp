@@ -46,14 +46,20 @@ model::device* find_place(const model::process& p, const CUmemLocation& at, CUme
     case CU_MEM_LOCATION_TYPE_HOST: return p.find_device(0);
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return at.id == 0 ? p.find_device(0) : nullptr;  // the host counts as one node
     case CU_MEM_LOCATION_TYPE_INVALID: return place.is_managed() ? p.find_device(0) : nullptr;  // at none for good
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: break;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+      place.at.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+      return place.is_managed() ? p.find_device(0) : nullptr;
   }
   return nullptr;
 }
 
-// Could there be a pool with these properties, but for its place?
-bool are_possible(const CUmemPoolProps& props) {
+// Could there be a pool with these properties at that place? A managed one has no limit, and what is handed to another
+// process is at a place for good.
+bool are_possible(const CUmemPoolProps& props, const pool_place& place) {
   constexpr unsigned known_handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+  const bool shared = props.handleTypes != CU_MEM_HANDLE_TYPE_NONE;
+  if (place.is_managed() && (shared || props.maxSize != 0)) return false;
+  if (place.at.type == CU_MEM_LOCATION_TYPE_HOST && shared) return false;
   return (props.handleTypes & ~known_handles) == 0 &&
          std::all_of(std::begin(props.reserved), std::end(props.reserved), [](unsigned char c) { return c == 0; });
 }
@@ -71,13 +77,15 @@ CUresult tell(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device, memory_po
 
 // Answers with a pool of a place.
 CUresult tell(CUmemoryPool* to, const CUmemLocation* location, CUmemAllocationType type,
-              memory_pool& (*of)(model::device&, const pool_place&)) {
+              memory_pool* (*of)(model::device&, const pool_place&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (to == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA) return CUDA_ERROR_NOT_SUPPORTED;
     pool_place place;
     model::device* on = find_place(p, *location, type, place);
-    if (on == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *to = registry::handle_of(of(*on, place));
+    const memory_pool* found = on != nullptr ? of(*on, place) : nullptr;
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *to = registry::handle_of(*found);
     return CUDA_SUCCESS;
   });
 }
@@ -115,7 +123,10 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
     pool_place place;
     model::device* on = find_place(p, props->location, props->allocType, place);
-    if (on == nullptr || !are_possible(*props)) return CUDA_ERROR_INVALID_VALUE;
+    if (place.is_managed() && props->location.type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (on == nullptr || !are_possible(*props, place)) return CUDA_ERROR_INVALID_VALUE;
     if (props->maxSize > addresses) return CUDA_ERROR_OUT_OF_MEMORY;
     const CUmemoryPool made = registry::create(*on, place, props->maxSize);
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {

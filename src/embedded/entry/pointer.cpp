@@ -71,7 +71,7 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return write(to, of.sync_memops.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return write(to, of.id);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(to, of.kind == memory_kind::managed);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return write(to, model::is_managed(of));
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return write(to, of.on->ordinal());
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return write(to, of.kind == memory_kind::device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return write(to, CUdeviceptr{range_of(of).start});

@@ -105,7 +105,7 @@ void memory_pool::give_out(allocation& block, std::size_t bytes) noexcept {
   used_ += bytes;
   used_high_ = std::max(used_high_, used_);
   block.id = address_map::next_id();
-  block.sync_memops.store(false, std::memory_order_relaxed);
+  block.sync_memops.store(place_.is_managed(), std::memory_order_relaxed);
   block.open(bytes);
 }
 

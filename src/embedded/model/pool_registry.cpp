@@ -66,7 +66,7 @@ bool leave_places(memory_pool& pool) noexcept {
   const std::lock_guard lock{known.mutex};
   for (place_pools& pools : known.places) {
     if (pools.own == &pool) return false;
-    if (pools.current == &pool) pools.current = pools.own;
+    if (pools.current == &pool) pools.current = nullptr;
   }
   return true;
 }
@@ -114,18 +114,18 @@ memory_pool& current_pool(device& of) {
   return default_pool(of);
 }
 
-memory_pool& default_pool(device& on, const pool_place& place) {
-  if (place.is_device()) return default_pool(on);
+memory_pool* default_pool(device& on, const pool_place& place) {
+  if (place.is_device()) return &default_pool(on);
   registry& known = the_registry();
   const std::lock_guard lock{known.mutex};
-  return *pools_of(known, on, place).own;
+  return pools_of(known, on, place).own;
 }
 
-memory_pool& current_pool(device& on, const pool_place& place) {
-  if (place.is_device()) return current_pool(on);
+memory_pool* current_pool(device& on, const pool_place& place) {
+  if (place.is_device()) return &current_pool(on);
   registry& known = the_registry();
   const std::lock_guard lock{known.mutex};
-  return *pools_of(known, on, place).current;
+  return pools_of(known, on, place).current;
 }
 
 void make_current(device& on, const pool_place& place, memory_pool& pool) {

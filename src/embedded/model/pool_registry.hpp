@@ -25,7 +25,7 @@ namespace pool_registry {
 // The handle of a pool; null once it is destroyed.
 [[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
 
-// Ends a pool for the program. What was allocated from it lives on; a place whose current pool it was goes back to its
+// Ends a pool for the program. What was allocated from it lives on; a device whose current pool it was goes back to its
 // default pool. False for a default pool, which does not end.
 bool destroy(memory_pool& pool) noexcept;
 
@@ -33,9 +33,10 @@ bool destroy(memory_pool& pool) noexcept;
 [[nodiscard]] memory_pool& default_pool(device& of);
 [[nodiscard]] memory_pool& current_pool(device& of);
 
-// The same of any place; the device as for create(). Throw std::bad_alloc.
-[[nodiscard]] memory_pool& default_pool(device& on, const pool_place& place);
-[[nodiscard]] memory_pool& current_pool(device& on, const pool_place& place);
+// The same of any place; the device as for create(). A place that is no device has no current pool once that was
+// destroyed, until it is given one: null then. Throw std::bad_alloc.
+[[nodiscard]] memory_pool* default_pool(device& on, const pool_place& place);
+[[nodiscard]] memory_pool* current_pool(device& on, const pool_place& place);
 void make_current(device& on, const pool_place& place, memory_pool& pool);
 
 // To be called by a thread that has waited for work: what pools hold idle above their thresholds goes back to the
