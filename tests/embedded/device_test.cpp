@@ -52,7 +52,6 @@ TEST_F(Device, EveryQuestionNeedsAPlaceForTheAnswerAndADevice) {
   EXPECT_EQ(driver.cuDeviceTotalMem_v2(nullptr, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuDeviceGetPCIBusId(nullptr, 32, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuDeviceCanAccessPeer(nullptr, 0, 0), CUDA_ERROR_INVALID_VALUE);
-  // The attribute alone looks at where the answer goes before it looks at the device.
   EXPECT_EQ(driver.cuDeviceGetAttribute(nullptr, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -31,5 +31,7 @@ std::span<const action> device_actions();
 std::span<const action> capture_actions();
 std::span<const action> graph_actions();
 std::span<const action> gate_actions();
+// Of wild sequences only.
+std::span<const action> wild_actions();
 
 }  // namespace weir::sequences

@@ -12,6 +12,7 @@ struct open_capture {
   chosen_stream origin, fork;
   CUevent edge = nullptr;
   bool forked = false;
+  std::vector<std::size_t> events{};
   std::map<block*, CUstream> owners{};  // who may use a block: only one of the streams, as its nodes have no order
 
   // The stream that the next call is told.
@@ -26,9 +27,10 @@ void set(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
-  const chosen_range part = any_range(w, *in);
-  const CUresult r = w.driver().cuMemsetD8Async(part.address, 0x11, part.length, s.handle);
-  w.text.call(r, fmt::format("cuMemsetD8Async({}, 0x11, {}, {})", text_of(w, part), part.length, s.name));
+  if (in->kind == memory::page) return;  // is checked when the graph is instantiated
+  const std::size_t length = std::min(in->size, std::size_t{w.d.of({0u, 1u, 3u, 64u, 5000u})});
+  const CUresult r = w.driver().cuMemsetD8Async(in->address, 0x11, length, s.handle);
+  w.text.call(r, fmt::format("cuMemsetD8Async({}, 0x11, {}, {})", in->name, length, s.name));
 }
 
 void copy(world& w, open_capture& c) {
@@ -52,6 +54,8 @@ void write(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   block* const in = any_block(w);
   if (!c.take(in, s)) return;
+  // Other memory is refused when the graph is instantiated.
+  if (in->size < 4 || (in->kind != memory::device && in->kind != memory::pinned)) return;
   const CUresult r = w.driver().cuStreamWriteValue32_v2(s.handle, in->address, 9, 0);
   w.text.call(r, fmt::format("cuStreamWriteValue32({}, {}, 9)", s.name, in->name));
 }
@@ -70,6 +74,8 @@ void record_or_wait(world& w, open_capture& c) {
   const chosen_stream& s = c.stream(w);
   const chosen_event e = any_event(w);
   const unsigned flags = w.d.of({0u, 0u, 1u, 2u});
+  if (!may_wait(w, s, e)) return;
+  if (e.number >= 0) c.events.push_back(static_cast<std::size_t>(e.number));
   if (w.d.below(2) == 0)
     w.text.call(w.driver().cuEventRecordWithFlags(e.handle, s.handle, flags),
                 fmt::format("cuEventRecordWithFlags({}, {}, {})", e.name, s.name, flags));
@@ -155,7 +161,7 @@ void end(world& w, open_capture& c) {
   }
   if (graph == nullptr) call();
   if (graph == nullptr) return;
-  graph_object made{.handle = graph};
+  graph_object made{.handle = graph, .events = c.events};
   for (const auto& [in, by] : c.owners) made.touches.push_back(static_cast<std::size_t>(in - w.blocks.data()));
   w.text.note(add_graph(w, made));
 }

@@ -30,7 +30,7 @@ bool choose(world& w, copy_of& out) {
 void spoil(world& w, copy_of& c) {
   if (!w.d.once_in(24)) return;
   chosen_range& end = w.d.below(2) == 0 ? c.to : c.from;
-  end.address = w.d.of<CUdeviceptr>({0, 0x1234});
+  end.address = no_address(w);
 }
 
 std::string text_of_copy(const world& w, const copy_of& c) {
@@ -52,17 +52,17 @@ void synchronous(world& w) {
     case 0:
       name = "cuMemcpy";
       // A number for a host address would be read on the host.
-      if (c.to.address <= 0x1234 || c.from.address <= 0x1234) c.length = 0;
+      if (is_nobodys(w, c.to.address) || is_nobodys(w, c.from.address)) c.length = 0;
       r = w.driver().cuMemcpy(c.to.address, c.from.address, c.length);
       break;
     case 1:
       name = "cuMemcpyHtoD";
-      if (c.from.address <= 0x1234) c.from = {c.to.in, 0, 0};
+      if (is_nobodys(w, c.from.address)) c.from = {c.to.in, 0, 0};
       r = w.driver().cuMemcpyHtoD_v2(c.to.address, c.from.on_host(), c.length);
       break;
     case 2:
       name = "cuMemcpyDtoH";
-      if (c.to.address <= 0x1234) c.to = {c.from.in, 0, 0};
+      if (is_nobodys(w, c.to.address)) c.to = {c.from.in, 0, 0};
       r = w.driver().cuMemcpyDtoH_v2(c.to.on_host(), c.from.address, c.length);
       break;
     case 3:
@@ -92,17 +92,17 @@ void asynchronous(world& w) {
   switch (w.d.below(5)) {
     case 0:
       name = "cuMemcpyAsync";
-      if (c.to.address <= 0x1234 || c.from.address <= 0x1234) c.length = 0;
+      if (is_nobodys(w, c.to.address) || is_nobodys(w, c.from.address)) c.length = 0;
       r = w.driver().cuMemcpyAsync(c.to.address, c.from.address, c.length, s.handle);
       break;
     case 1:
       name = "cuMemcpyHtoDAsync";
-      if (c.from.address <= 0x1234) c.from = {c.to.in, 0, 0};
+      if (is_nobodys(w, c.from.address)) c.from = {c.to.in, 0, 0};
       r = w.driver().cuMemcpyHtoDAsync_v2(c.to.address, c.from.on_host(), c.length, s.handle);
       break;
     case 2:
       name = "cuMemcpyDtoHAsync";
-      if (c.to.address <= 0x1234) c.to = {c.from.in, 0, 0};
+      if (is_nobodys(w, c.to.address)) c.to = {c.from.in, 0, 0};
       r = w.driver().cuMemcpyDtoHAsync_v2(c.to.on_host(), c.from.address, c.length, s.handle);
       break;
     case 3:

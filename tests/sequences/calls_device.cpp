@@ -70,7 +70,7 @@ void retain_and_release(world& w) {
 void names(world& w) {
   const CUdevice device = any_ordinal(w);
   char text[256] = {};
-  const int length = w.d.of({256, 64, 5, 1, -1});
+  const int length = w.d.of({256, 64, 5, 1});
   w.text.call(w.driver().cuDeviceGetName(text, length, device), fmt::format("cuDeviceGetName({}, {})", length, device));
   std::size_t bytes = 0;
   w.text.call(w.driver().cuDeviceTotalMem_v2(w.d.once_in(8) ? nullptr : &bytes, device),

@@ -14,7 +14,7 @@ void create(world& w) {
   std::string name;
   if (r == CUDA_SUCCESS) {
     name = fmt::format("e{}", w.events.size());
-    w.events.push_back({.handle = made, .name = name, .timed = (flags & CU_EVENT_DISABLE_TIMING) == 0});
+    w.events.push_back({.handle = made, .name = name, .context = current_context(w)});
   }
   w.text.call(r, fmt::format("cuEventCreate({}{:#x})", nowhere ? "null, " : "", flags), name);
 }

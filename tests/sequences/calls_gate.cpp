@@ -43,7 +43,7 @@ void wait(world& w, closed_gate& gate) {
   const chosen_stream s = made_stream(w);
   const chosen_event e = any_event(w);
   stream_object* const by = object_of(w, s);
-  if (by == nullptr) return;
+  if (by == nullptr || !may_wait(w, s, e)) return;
   gate.touched.push_back(static_cast<std::size_t>(s.number));
   const CUresult r = w.driver().cuStreamWaitEvent(s.handle, e.handle, 0);
   w.text.call(r, fmt::format("cuStreamWaitEvent({}, {})", s.name, e.name));

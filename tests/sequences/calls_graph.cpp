@@ -8,6 +8,14 @@
 namespace weir::sequences {
 namespace {
 
+// Its nodes use memory and events that may be gone by now. A GPU's driver crashes on those.
+template <class Of>
+bool is_whole(const world& w, const Of& of) {
+  const auto live = [](const auto& objects) { return [&](std::size_t number) { return objects[number].live; }; };
+  return w.wild() || (std::all_of(of.touches.begin(), of.touches.end(), live(w.blocks)) &&
+                      std::all_of(of.events.begin(), of.events.end(), live(w.events)));
+}
+
 graph_object* any_graph(world& w) {
   const std::vector<std::size_t> live = live_ones(w.graphs);
   return live.empty() ? nullptr : &w.graphs[live[w.d.below(static_cast<unsigned>(live.size()))]];
@@ -36,9 +44,10 @@ CUresult add_set(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode
   params.width = in != nullptr ? std::min<std::size_t>(in->size / 4, w.d.of({1u, 16u, 0u})) : 1;
   params.height = 1;
   if (in != nullptr) g.touches.push_back(static_cast<std::size_t>(in - w.blocks.data()));
-  w.text.note(fmt::format("set {} {:#x} {}x{}", in != nullptr ? in->name : "null", params.value, params.elementSize,
-                          params.width));
-  return w.driver().cuGraphAddMemsetNode(node, g.handle, after, count, &params, any_context(w));
+  const CUcontext context = any_context(w);
+  w.text.note(fmt::format("in {} set {} {:#x} {}x{}", name_of(w, context), in != nullptr ? in->name : "null",
+                          params.value, params.elementSize, params.width));
+  return w.driver().cuGraphAddMemsetNode(node, g.handle, after, count, &params, context);
 }
 
 CUresult add_copy(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode* after, std::size_t count) {
@@ -54,9 +63,17 @@ CUresult add_copy(world& w, graph_object& g, CUgraphNode* node, const CUgraphNod
     params.Height = params.Depth = 1;
     for (const block* one : {to, from}) g.touches.push_back(static_cast<std::size_t>(one - w.blocks.data()));
   }
-  w.text.note(fmt::format("copy {} <- {}, {}", to != nullptr ? to->name : "none", from != nullptr ? from->name : "none",
-                          params.WidthInBytes));
-  return w.driver().cuGraphAddMemcpyNode(node, g.handle, after, count, &params, any_context(w));
+  const CUcontext context = any_context(w);
+  w.text.note(fmt::format("in {} copy {} <- {}, {}", name_of(w, context), to != nullptr ? to->name : "none",
+                          from != nullptr ? from->name : "none", params.WidthInBytes));
+  return w.driver().cuGraphAddMemcpyNode(node, g.handle, after, count, &params, context);
+}
+
+CUevent event_for(world& w, graph_object& g) {
+  const chosen_event e = any_event(w);
+  if (e.number >= 0) g.events.push_back(static_cast<std::size_t>(e.number));
+  w.text.note("event " + e.name);
+  return e.handle;
 }
 
 // After the node before, so that what touches the same memory has an order.
@@ -81,11 +98,9 @@ void add_node(world& w) {
       break;
     }
     case 4:
-      r = d.cuGraphAddEventRecordNode(&node, g->handle, after, count, any_event(w).handle), name = "EventRecord";
+      r = d.cuGraphAddEventRecordNode(&node, g->handle, after, count, event_for(w, *g)), name = "EventRecord";
       break;
-    default:
-      r = d.cuGraphAddEventWaitNode(&node, g->handle, after, count, any_event(w).handle), name = "EventWait";
-      break;
+    default: r = d.cuGraphAddEventWaitNode(&node, g->handle, after, count, event_for(w, *g)), name = "EventWait"; break;
   }
   if (r == CUDA_SUCCESS) g->nodes.push_back(node);
   w.text.call(r, fmt::format("cuGraphAdd{}Node({})", name, g->name));
@@ -98,7 +113,7 @@ void describe(world& w) {
 void clone(world& w) {
   const graph_object* const g = any_graph(w);
   if (g == nullptr || live_ones(w.graphs).size() >= most_graphs) return;
-  graph_object made{.touches = g->touches};
+  graph_object made{.touches = g->touches, .events = g->events};
   const std::string name = g->name;
   const CUresult r = w.driver().cuGraphClone(&made.handle, g->handle);
   w.text.call(r, fmt::format("cuGraphClone({})", name), r == CUDA_SUCCESS ? add_graph(w, made) : "");
@@ -109,16 +124,17 @@ void destroy(world& w) {
   if (g == nullptr) return w.text.call(w.driver().cuGraphDestroy(nullptr), "cuGraphDestroy(null)");
   g->live = false;
   w.text.call(w.driver().cuGraphDestroy(g->handle), fmt::format("cuGraphDestroy({})", g->name));
-  std::size_t count = 0;
-  if (w.d.once_in(4)) w.text.call(w.driver().cuGraphGetNodes(g->handle, nullptr, &count), "cuGraphGetNodes(of it)");
 }
 
 void instantiate(world& w) {
   const graph_object* const g = any_graph(w);
   const unsigned long long flags = w.d.of({0ull, 0ull, 1ull, 8ull, 16ull});
-  if (live_ones(w.execs).size() >= most_graphs) return;
+  if (live_ones(w.execs).size() >= most_graphs || (g != nullptr && !is_whole(w, *g))) return;
   exec_object made;
-  if (g != nullptr) made.touches = g->touches;
+  if (g != nullptr) {
+    made.touches = g->touches;
+    made.events = g->events;
+  }
   const CUresult r = w.driver().cuGraphInstantiateWithFlags(&made.handle, g != nullptr ? g->handle : nullptr, flags);
   if (r == CUDA_SUCCESS) {
     made.name = fmt::format("x{}", w.execs.size());
@@ -127,13 +143,9 @@ void instantiate(world& w) {
   w.text.call(r, fmt::format("cuGraphInstantiateWithFlags({}, {})", g != nullptr ? g->name : "null", flags), made.name);
 }
 
-// Its nodes use memory that may be gone by now: then it is not launched.
 void launch(world& w) {
   const exec_object* const x = any_exec(w);
-  if (x == nullptr) return;
-  for (const std::size_t number : x->touches) {
-    if (!w.blocks[number].live) return;
-  }
+  if (x == nullptr || !is_whole(w, *x)) return;
   const chosen_stream s = any_stream(w);
   settle(w);
   const CUresult r = w.driver().cuGraphLaunch(x->handle, s.handle);
@@ -144,6 +156,7 @@ void launch(world& w) {
 void upload(world& w) {
   const exec_object* const x = any_exec(w);
   const chosen_stream s = any_stream(w);
+  if (x != nullptr && !is_whole(w, *x)) return;
   w.text.call(w.driver().cuGraphUpload(x != nullptr ? x->handle : nullptr, s.handle),
               fmt::format("cuGraphUpload({}, {})", x != nullptr ? x->name : "null", s.name));
 }
@@ -151,7 +164,7 @@ void upload(world& w) {
 void update(world& w) {
   exec_object* const x = any_exec(w);
   const graph_object* const g = any_graph(w);
-  if (x == nullptr || g == nullptr) return;
+  if (x == nullptr || g == nullptr || !is_whole(w, *g) || !is_whole(w, *x)) return;
   settle(w);
   CUgraphExecUpdateResultInfo info;
   std::memset(&info, 0, sizeof info);
@@ -160,6 +173,7 @@ void update(world& w) {
               fmt::format("{}", static_cast<unsigned>(info.result)));
   // After a failure part of it may have been taken over.
   x->touches.insert(x->touches.end(), g->touches.begin(), g->touches.end());
+  x->events.insert(x->events.end(), g->events.begin(), g->events.end());
 }
 
 void destroy_exec(world& w) {

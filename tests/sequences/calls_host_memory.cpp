@@ -77,12 +77,14 @@ void device_pointer(world& w) {
   w.text.call(r, fmt::format("cuMemHostGetDevicePointer({}, {})", where(w, address), flags), where(w, found));
 }
 
+// Whether memory is told to be portable depends on how many contexts there are.
 void get_flags(world& w) {
   block* const in = any_block(w);
   const CUdeviceptr address = in == nullptr ? 0 : in->address + w.d.of<std::size_t>({0, 0, in->size / 2});
   unsigned flags = 99;
   const CUresult r = w.driver().cuMemHostGetFlags(w.d.once_in(16) ? nullptr : &flags, reinterpret_cast<void*>(address));
-  w.text.call(r, fmt::format("cuMemHostGetFlags({})", where(w, address)), fmt::format("{}", flags));
+  w.text.call(r, fmt::format("cuMemHostGetFlags({})", where(w, address)),
+              fmt::format("{}", flags & ~CU_MEMHOSTALLOC_PORTABLE));
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ side any_side(world& w, block& in, const box_copy& c) {
   s.height = c.height + s.y + w.d.of<std::size_t>({0, 0, 1});
   const std::size_t layers = c.depth + s.z;
   if (s.pitch * s.height * layers > in.size) s = {.in = &in, .type = s.type, .pitch = c.width, .height = c.height};
-  if (w.d.once_in(24)) s.pitch = w.d.of<std::size_t>({0, c.width / 2, std::size_t{1} << 40});
+  if (w.d.once_in(24)) s.pitch = w.d.of<std::size_t>({0, c.width / 2});
+  // More than any device allows; of host memory nobody checks it.
+  if (in.kind == memory::device && s.type == CU_MEMORYTYPE_DEVICE && w.d.once_in(24)) s.pitch = std::size_t{1} << 40;
   if (w.d.once_in(24)) s.height = 0;
   return s;
 }

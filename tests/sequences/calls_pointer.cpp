@@ -46,7 +46,7 @@ std::string told(const world& w, CUpointer_attribute attribute, const value& v) 
 std::pair<CUdeviceptr, std::string> any_address(world& w) {
   const block* const in = any_block(w);
   if (in == nullptr || w.d.once_in(16)) {
-    const CUdeviceptr address = w.d.of<CUdeviceptr>({0, 0x1234});
+    const CUdeviceptr address = no_address(w);
     return {address, fmt::format("{:#x}", address)};
   }
   const CUdeviceptr address = in->address + w.d.of<std::size_t>({0, 0, in->size / 2, in->size - 1});

@@ -116,8 +116,7 @@ void set_attribute(world& w) {
   const pool_object* const pool = live.empty() ? nullptr : &w.pools[live.back()];
   const auto attribute = static_cast<CUmemPool_attribute>(w.d.of({1u, 2u, 3u, 4u, 4u, 5u, 6u, 7u, 8u, 0u, 99u}));
   cuuint64_t value = w.d.of<cuuint64_t>({0, 1, 2, 1 << 20, ~cuuint64_t{0}});
-  const CUresult r = w.driver().cuMemPoolSetAttribute(pool != nullptr ? pool->handle : nullptr, attribute,
-                                                      w.d.once_in(32) ? nullptr : &value);
+  const CUresult r = w.driver().cuMemPoolSetAttribute(pool != nullptr ? pool->handle : nullptr, attribute, &value);
   w.text.call(r, fmt::format("cuMemPoolSetAttribute({}, {}, {})", pool != nullptr ? pool->name : "null",
                              static_cast<unsigned>(attribute), value));
 }

@@ -22,7 +22,7 @@ bool choose(world& w, set_of& c) {
   c.value = w.d.of({0u, 0xffu, 0x1234u, 0x89abcdefu, 7u});
   c.later = w.d.below(2) == 1;
   if (c.later) c.s = any_stream(w);
-  if (w.d.once_in(32)) c.part.address = w.d.of<CUdeviceptr>({0, 0x1234});
+  if (w.d.once_in(32)) c.part.address = no_address(w);
   order(w, *in, c.s);
   return true;
 }

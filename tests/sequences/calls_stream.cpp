@@ -9,7 +9,10 @@ namespace {
 constexpr std::size_t most_streams = 6;
 
 std::string add(world& w, CUstream made, unsigned flags) {
-  w.streams.push_back({.handle = made, .name = fmt::format("s{}", w.streams.size()), .blocking = (flags & 1) == 0});
+  w.streams.push_back({.handle = made,
+                       .name = fmt::format("s{}", w.streams.size()),
+                       .context = current_context(w),
+                       .blocking = (flags & 1) == 0});
   return w.streams.back().name;
 }
 

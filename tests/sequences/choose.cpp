@@ -61,6 +61,13 @@ chosen_event any_event(world& w) {
   return {one->handle, one->name, static_cast<int>(one - w.events.data())};
 }
 
+bool may_wait(const world& w, const chosen_stream& s, const chosen_event& e) {
+  if (w.wild() || e.number < 0) return true;
+  const event_object& event = w.events[static_cast<std::size_t>(e.number)];
+  const int context = s.number >= 0 ? w.streams[static_cast<std::size_t>(s.number)].context : current_context(w);
+  return event.context == context;
+}
+
 CUcontext any_context(world& w) {
   const unsigned choice = w.d.below(8);
   if (w.wild() && choice == 7) return reinterpret_cast<CUcontext>(garbage);
@@ -79,7 +86,7 @@ CUmemoryPool any_pool(world& w) {
 
 block* any_block(world& w, const block* but) {
   block* const one = pick(w, w.blocks);
-  return one == but ? nullptr : one;
+  return one == but && !w.wild() ? nullptr : one;  // what overlaps is undefined
 }
 
 chosen_range any_range(world& w, block& in) {
@@ -90,6 +97,18 @@ chosen_range any_range(world& w, block& in) {
   // Only device memory of its own is checked by its size; elsewhere the driver sees no end.
   if (in.kind == memory::device && w.d.once_in(24)) length = left + w.d.of<std::size_t>({1, 8, 4096});
   return {&in, in.address + offset, length};
+}
+
+CUdeviceptr no_address(world& w) {
+  const CUdeviceptr number = w.d.of<CUdeviceptr>({0, garbage});
+  if (!w.wild() || w.blocks.empty() || w.d.below(2) == 0) return number;
+  const block& one = w.blocks[w.d.below(static_cast<unsigned>(w.blocks.size()))];
+  return one.live ? number : one.address;
+}
+
+bool is_nobodys(const world& w, CUdeviceptr address) {
+  const std::string name = where(w, address);
+  return name == "null" || name == "elsewhere";
 }
 
 std::string text_of(const world& w, const chosen_range& range) { return where(w, range.address); }

@@ -34,6 +34,8 @@ struct chosen_range {
 // Mostly one that was made; a default stream; in the wild anything.
 [[nodiscard]] chosen_stream any_stream(world& w);
 [[nodiscard]] chosen_event any_event(world& w);
+// May a stream be told to wait for it? A GPU's driver crashes on many an event of another context.
+[[nodiscard]] bool may_wait(const world& w, const chosen_stream& s, const chosen_event& e);
 [[nodiscard]] CUcontext any_context(world& w);
 [[nodiscard]] CUmemoryPool any_pool(world& w);
 
@@ -42,6 +44,10 @@ struct chosen_range {
 // A length that fits behind some offset of a block; sometimes 0, odd, or too long.
 [[nodiscard]] chosen_range any_range(world& w, block& in);
 [[nodiscard]] std::string text_of(const world& w, const chosen_range& range);
+// An address at which the driver has no memory: null, a number, in the wild also where memory was.
+[[nodiscard]] CUdeviceptr no_address(world& w);
+// Is it one of those, so that nobody may look behind it?
+[[nodiscard]] bool is_nobodys(const world& w, CUdeviceptr address);
 
 // The device's contents of a block are about to be used by a stream: what another stream did to it comes first, by an
 // event or by waiting for it.

@@ -7,35 +7,44 @@
 namespace weir::sequences {
 namespace {
 
-struct all_actions {
-  std::vector<action> list;
-  unsigned weight = 0;
-
-  all_actions() {
+// What a sequence chooses from, each as often as it weighs.
+class choice_of_actions {
+ public:
+  explicit choice_of_actions(handles allowed) {
     for (const auto family :
          {stream_actions(), stream_work_actions(), stream_attribute_actions(), event_actions(), memory_actions(),
           host_memory_actions(), managed_actions(), pointer_actions(), pool_actions(), copy_actions(),
           pitched_copy_actions(), set_actions(), value_actions(), context_actions(), device_actions(),
           capture_actions(), graph_actions(), gate_actions()}) {
-      list.insert(list.end(), family.begin(), family.end());
+      add(family);
     }
-    for (const action& one : list) weight += one.weight;
+    if (allowed == handles::wild) add(wild_actions());
   }
 
-  const action& at(unsigned place) const {
-    for (const action& one : list) {
-      if (place < one.weight) return one;
-      place -= one.weight;
+  [[nodiscard]] const action& one(draw& d) const {
+    unsigned place = d.below(weight_);
+    for (const action& each : list_) {
+      if (place < each.weight) return each;
+      place -= each.weight;
     }
-    return list.back();
+    return list_.back();
   }
+
+ private:
+  void add(std::span<const action> family) {
+    list_.insert(list_.end(), family.begin(), family.end());
+    for (const action& each : family) weight_ += each.weight;
+  }
+
+  std::vector<action> list_;
+  unsigned weight_ = 0;
 };
 
 void step(world& w) {
-  static const all_actions all;
+  static const choice_of_actions tame{handles::tame}, wild{handles::wild};
   if (w.d.once_in(6)) w.thread = w.d.below(thread_count);
   w.per_thread_form = w.d.once_in(8);
-  const action& chosen = all.at(w.d.below(all.weight));
+  const action& chosen = (w.wild() ? wild : tame).one(w.d);
   w.text.thread(w.thread, w.per_thread_form);
   w.p.threads.run(w.thread, [&] { chosen.act(w); });
 }
@@ -48,9 +57,21 @@ void begin(world& w) {
   }
 }
 
+// Captures that this thread may end.
+void end_captures(world& w) {
+  const driver_table& d = w.p.driver.plain;
+  CUgraph graph = nullptr;
+  const auto end = [&](CUstream stream) {
+    if (d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph != nullptr) (void)d.cuGraphDestroy(graph);
+  };
+  for (const stream_object& one : w.streams) end(one.handle);
+  end(reinterpret_cast<CUstream>(std::uintptr_t{2}));
+}
+
 // A thread as the next sequence expects it: the primary context is current, and nothing below it.
 void tidy_thread(world& w) {
   const driver_table& d = w.p.driver.plain;
+  if (w.wild()) end_captures(w);
   CUcontext popped = nullptr;
   while (d.cuCtxPopCurrent_v2(&popped) == CUDA_SUCCESS) {
   }
@@ -95,6 +116,8 @@ void tidy(world& w) {
     if (one.live) (void)d.cuMemPoolDestroy(one.handle);
   }
   (void)d.cuDevicePrimaryCtxSetFlags_v2(w.p.device, 0);
+  // A reset took the gate's page away.
+  if (w.wild()) (void)d.cuMemHostRegister_v2(w.p.gate_page.memory.get(), 4096, CU_MEMHOSTREGISTER_PORTABLE);
   for (std::size_t i = w.p.contexts.size(); i-- > 0;) tidy_context(w, i);
 }
 

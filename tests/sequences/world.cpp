@@ -13,6 +13,11 @@ void must(CUresult result, const char* what) {
   std::exit(2);
 }
 
+host_page new_page() {
+  auto* const bytes = static_cast<std::uint8_t*>(std::aligned_alloc(host_page::bytes, host_page::bytes));
+  return {{bytes, &std::free}};
+}
+
 // Uses every kind of work once: a GPU's driver loads what it needs at the first use, for which it may wait for all work.
 void warm_up(const driver_table& d) {
   CUstream stream = nullptr;
@@ -44,7 +49,8 @@ void warm_up(const driver_table& d) {
 
 }  // namespace
 
-process::process(const driver_under_test& under_test, handles which) : driver{under_test}, allowed{which} {
+process::process(const driver_under_test& under_test, handles which)
+    : driver{under_test}, allowed{which}, gate_page{new_page()} {
   const driver_table& d = driver.plain;
   must(d.cuDeviceGet(&device, 0), "cuDeviceGet");
   must(d.cuDevicePrimaryCtxRetain(&contexts[0], device), "cuDevicePrimaryCtxRetain");
@@ -55,18 +61,24 @@ process::process(const driver_under_test& under_test, handles which) : driver{un
   must(d.cuCtxGetFlags(&flags[0]), "cuCtxGetFlags");
   warm_up(d);
 
-  for (unsigned i = 0; i < page_count; ++i) {
-    auto* const bytes = static_cast<std::uint8_t*>(std::aligned_alloc(host_page::bytes, host_page::bytes));
-    pages.push_back({{bytes, &std::free}});
-  }
-  void* word = nullptr;
-  must(d.cuMemHostAlloc(&word, 64, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
+  for (unsigned i = 0; i < page_count; ++i) pages.push_back(new_page());
+  void* const word = gate_page.memory.get();
+  must(d.cuMemHostRegister_v2(word, 4096, CU_MEMHOSTREGISTER_PORTABLE), "cuMemHostRegister_v2");
   gate_word_on_host = static_cast<std::uint32_t*>(word);
   *gate_word_on_host = 0;
   must(d.cuMemHostGetDevicePointer_v2(&gate_word, word, 0), "cuMemHostGetDevicePointer_v2");
   for (unsigned thread = 1; thread < thread_count; ++thread) {
     threads.run(thread, [&] { must(d.cuCtxSetCurrent(contexts[0]), "cuCtxSetCurrent"); });
   }
+}
+
+int current_context(const world& w) {
+  CUcontext context = nullptr;
+  (void)w.p.driver.plain.cuCtxGetCurrent(&context);
+  for (std::size_t i = 0; i < w.p.contexts.size(); ++i) {
+    if (w.p.contexts[i] == context) return static_cast<int>(i);
+  }
+  return -1;
 }
 
 std::string name_of(const world& w, CUcontext context) {

@@ -43,7 +43,8 @@ struct process {
   std::array<CUcontext, context_count> contexts{};  // the primary one, and one of our own
   std::array<unsigned, context_count> flags{};      // as they were made
   std::vector<host_page> pages;
-  CUdeviceptr gate_word = 0;  // pinned; it only grows, so that no wait for it is for ever
+  host_page gate_page;
+  CUdeviceptr gate_word = 0;  // in that page, registered; it only grows, so that no wait for it is for ever
   volatile std::uint32_t* gate_word_on_host = nullptr;
   std::uint32_t gates = 0;
   turns threads;
@@ -54,6 +55,7 @@ inline constexpr int settled = -1;  // in place of a stream: nobody's work is pe
 struct stream_object {
   CUstream handle = nullptr;
   std::string name{};
+  int context = -1;  // which of the process's
   bool blocking = false, live = true;
   bool held = false;  // by the gate that is closed
 };
@@ -61,7 +63,8 @@ struct stream_object {
 struct event_object {
   CUevent handle = nullptr;
   std::string name{};
-  bool timed = true, live = true;
+  int context = -1;
+  bool live = true;
   bool held = false;  // recorded behind the gate that is closed
 };
 
@@ -88,6 +91,7 @@ struct graph_object {
   CUgraph handle = nullptr;
   std::string name{};
   std::vector<std::size_t> touches{};  // numbers of blocks
+  std::vector<std::size_t> events{};   // numbers of those that its nodes record or wait for
   std::vector<CUgraphNode> nodes{};    // in a line, those that were added by hand
   bool live = true;
 };
@@ -96,6 +100,7 @@ struct exec_object {
   CUgraphExec handle = nullptr;
   std::string name{};
   std::vector<std::size_t> touches{};
+  std::vector<std::size_t> events{};
   bool live = true;
 };
 
@@ -132,6 +137,9 @@ std::vector<std::size_t> live_ones(const std::vector<Object>& objects) {
   }
   return numbers;
 }
+
+// The context that is current to the calling thread, as a number; -1 where there is none.
+[[nodiscard]] int current_context(const world& w);
 
 // Names of what the driver answers with.
 [[nodiscard]] std::string name_of(const world& w, CUcontext context);

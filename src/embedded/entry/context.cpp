@@ -156,9 +156,9 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 // 3020 is the version that contexts have had ever since.
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::context* found = nullptr;
     if (const CUresult status = find_context_or_current(p, context, found); status != CUDA_SUCCESS) return status;
+    if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (!found->alive()) return context != nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED;
     *version = 3020;
     return CUDA_SUCCESS;

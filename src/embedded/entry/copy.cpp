@@ -49,7 +49,7 @@ CUresult copy_now(const side& to, const side& from, std::size_t bytes) {
 CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
     return copy_located(to, from, bytes, [&](const place& target, const place& source) {
       return model::copy_in_order(*in, target, source, bytes);
     });

@@ -51,14 +51,15 @@ bool are_in_order(const model::process& p, std::span<const CUmemcpyAttributes> a
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* indices, size_t attr_count, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (in->role() == model::stream_role::legacy || count == 0 || dsts == nullptr || srcs == nullptr ||
+    if (stream == CU_STREAM_LEGACY || (stream == nullptr && !null_is_per_thread())) return CUDA_ERROR_INVALID_VALUE;
+    if (count == 0 || dsts == nullptr || srcs == nullptr ||
         sizes == nullptr || attrs == nullptr || indices == nullptr ||
         !are_in_order(p, {attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (model::this_thread().current() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* in = nullptr;
+    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
     std::vector<located_copy> copies(count);

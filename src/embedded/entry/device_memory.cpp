@@ -30,6 +30,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
   constexpr std::size_t unit = 512;
+  model::context* context = nullptr;
+  const CUresult usable = guarded([&](model::process&) { return current_context(context); });
+  if (usable != CUDA_SUCCESS) return usable;
   const bool known_element = element == 4 || element == 8 || element == 16;
   if (address == nullptr || pitch == nullptr || width == 0 || height == 0 || !known_element) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -50,6 +53,9 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (base == nullptr && size == nullptr) return CUDA_SUCCESS;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* found = model::address_map::find(address);
     if (found == nullptr || !found->lets(CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_NOT_FOUND;
     if (base != nullptr) *base = found->start();

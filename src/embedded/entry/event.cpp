@@ -4,6 +4,8 @@
 #include "embedded/entry/new_event.hpp"
 #include "embedded/model/capture.hpp"
 
+#include <utility>
+
 namespace weir::embedded::entry {
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
@@ -11,9 +13,9 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
     constexpr unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     const bool timed_between_processes =
         (flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS;
-    if (event == nullptr || (flags & ~known) != 0 || timed_between_processes) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (event == nullptr || (flags & ~known) != 0 || timed_between_processes) return CUDA_ERROR_INVALID_VALUE;
     return publish_event(p, event, [&](model::event& made) { return made.open(context->base(), flags); });
   });
 }
@@ -35,10 +37,10 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {
+    model::stream* on = nullptr;
+    if (const CUresult status = find_stream_for_work(p, stream, on); status != CUDA_SUCCESS) return status;
     model::event* recorded = nullptr;
     if (const CUresult status = find_event(p, event, recorded); status != CUDA_SUCCESS) return status;
-    model::stream* on = nullptr;
-    if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
     if ((flags & ~static_cast<unsigned>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
     return model::record_event(*recorded, *on, flags);
   });
@@ -66,14 +68,14 @@ CUresult cuEventSynchronize(CUevent event) {
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
   return guarded([&](model::process& p) -> CUresult {
-    model::event* from = nullptr;
-    if (const CUresult status = find_event(p, start, from); status != CUDA_SUCCESS) return status;
-    model::event* to = nullptr;
-    if (const CUresult status = find_event(p, end, to); status != CUDA_SUCCESS) return status;
-    for (const model::event* e : {from, to}) {
-      if (const CUresult status = model::refuse_captured_event(*e, false); status != CUDA_SUCCESS) return status;
-    }
     if (milliseconds == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // so an H200 says it
+    model::event* from = nullptr;
+    model::event* to = nullptr;
+    for (const auto& [handle, found] : {std::pair{start, &from}, std::pair{end, &to}}) {
+      if (const CUresult status = find_event(p, handle, *found); status != CUDA_SUCCESS) return status;
+      if (const CUresult status = model::refuse_captured_event(**found, false); status != CUDA_SUCCESS) return status;
+      if (!(*found)->recorded() || !(*found)->timed()) return CUDA_ERROR_INVALID_HANDLE;
+    }
     return model::event::elapsed(*from, *to, *milliseconds);
   });
 }

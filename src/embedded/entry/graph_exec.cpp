@@ -24,9 +24,7 @@ bool runs_from_device(const model::graph_node* node) {
          std::holds_alternative<model::child_params>(node->params);
 }
 
-CUresult check_flags(const model::graph& from, unsigned long long flags, unsigned long long known, refusal& reason) {
-  reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
-  if ((flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
+CUresult check_flags(const model::graph& from, unsigned long long flags, refusal& reason) {
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
     if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0) return CUDA_ERROR_INVALID_VALUE;
     const auto offender = std::ranges::find_if_not(from.nodes(), runs_from_device);
@@ -44,13 +42,14 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
                      refusal& reason) {
   reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
   return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+    if ((flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const model::graph* from = find_graph(graph);
     if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (from->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (const CUresult status = check_flags(*from, flags, known, reason); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = check_flags(*from, flags, reason); status != CUDA_SUCCESS) return status;
     model::graph_exec* made = p.graph_execs.acquire();
     CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
     try {

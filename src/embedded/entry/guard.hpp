@@ -57,6 +57,13 @@ inline abi::CUresult current_context(model::context*& out) {
 // context of the calling thread; inside a host function they are refused.
 abi::CUresult find_stream(model::process& p, abi::CUstream handle, model::stream*& out);
 
+// The same for work: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, before any other argument is looked at, where the stream is
+// in a capture that is broken.
+inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handle, model::stream*& out) {
+  const abi::CUresult status = find_stream(p, handle, out);
+  return status != abi::CUDA_SUCCESS ? status : model::refuse_broken_capture(*out);
+}
+
 // The same for a question that is not a use of the stream: while a blocking stream captures, the legacy stream may not
 // be used, which would break the capture, but be asked about, which only fails.
 abi::CUresult find_stream_to_ask(model::process& p, abi::CUstream handle, model::stream*& out);

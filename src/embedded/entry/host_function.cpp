@@ -7,9 +7,9 @@ namespace weir::embedded::entry {
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user_data) {
   return guarded([&](model::process& p) -> CUresult {
+    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* found = nullptr;
     if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
-    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return found->submit(model::host_work{function, user_data});
   });
 }

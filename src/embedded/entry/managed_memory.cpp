@@ -18,6 +18,11 @@ CUmemLocation location_of(CUdevice device) {
                                  : CUmemLocation{CU_MEM_LOCATION_TYPE_DEVICE, device};
 }
 
+bool names_a_place(CUmem_advise advice) {
+  return advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
+         advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+}
+
 // Advice that is about no place has one all the same, of which only the type is looked at. Who accesses memory is a
 // device or the host, and no node of it.
 bool is_place_for(const model::process& p, CUmem_advise advice, const CUmemLocation& where) {
@@ -52,9 +57,11 @@ bool is_size_of(CUmem_range_attribute attribute, std::size_t bytes) {
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   return guarded_outside_captures([&](model::process&) -> CUresult {
+    if (address == nullptr || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     return model::memory::allocate_managed(context->base(), bytes, flags, address);
   });
 }
@@ -80,10 +87,11 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location, unsigned flags,
                                CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (flags != 0 || check_place(p, location) == CUDA_ERROR_INVALID_VALUE) return CUDA_ERROR_INVALID_VALUE;
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
-    if (flags != 0 || count == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (count == 0) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult status = check_place(p, location); status != CUDA_SUCCESS) return status;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -98,12 +106,12 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice dst, CUs
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
-    model::context* context = nullptr;
-    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY || count == 0) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (!is_place_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* memory = find_managed(address, count);
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (memory->pool != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // a pool's memory takes no advice
@@ -112,7 +120,15 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
   });
 }
 
+// A device that there is not is its own complaint here.
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device) {
+  const CUresult status = guarded_outside_captures([&](model::process& p) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult unusable = current_context(context); unusable != CUDA_SUCCESS) return unusable;
+    const bool known = device == CU_DEVICE_CPU || p.find_device(device) != nullptr;
+    return known || !names_a_place(advice) || count == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  });
+  if (status != CUDA_SUCCESS) return status;
   return cuMemAdvise_v2(address, count, advice, location_of(device));
 }
 

@@ -67,9 +67,9 @@ bool are_possible(const CUmemPoolProps& props, const pool_place& place) {
 // Answers with a pool of a device; with `bad_device` where there is no such device.
 CUresult tell(CUmemoryPool* to, CUdevice ordinal, CUresult bad_device, memory_pool& (*of)(model::device&)) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::device* device = p.find_device(ordinal);
     if (device == nullptr) return bad_device;
+    if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *to = registry::handle_of(of(*device));
     return CUDA_SUCCESS;
   });
@@ -180,7 +180,13 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLo
 
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
-    if (map == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (map == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
+      const bool of_device = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+      if (found.place().is_device() && (!of_device || wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ)) {
+        return CUDA_ERROR_NOT_SUPPORTED;
+      }
+    }
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
       if (const CUresult status = may_let(p, found, *wanted); status != CUDA_SUCCESS) return status;
     }

@@ -33,7 +33,10 @@ CUresult cuMemFreeHost(void* pointer) {
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsigned flags) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (address == nullptr || flags != 0 || find_host_memory(pointer) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    const model::allocation* const found = find_host_memory(pointer);
+    if (address == nullptr || flags != 0 || found == nullptr || !found->on_host) return CUDA_ERROR_INVALID_VALUE;
     *address = reinterpret_cast<CUdeviceptr>(pointer);
     return CUDA_SUCCESS;
   });
@@ -41,8 +44,11 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsig
 
 CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* found = find_host_memory(pointer);
-    if (flags == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *flags = found->flags;
     return CUDA_SUCCESS;
   });

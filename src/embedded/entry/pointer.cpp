@@ -64,8 +64,12 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_CONTEXT: return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
+      // The address that the device uses is that of the current context.
+      model::context* unused = nullptr;
+      if (const CUresult status = current_context(unused); status != CUDA_SUCCESS) return status;
       return of.lets(CU_MEM_ACCESS_FLAGS_PROT_READ) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
+    }
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       return of.on_host || model::is_managed(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return write(to, of.sync_memops.load(std::memory_order_relaxed));
@@ -131,6 +135,8 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
     for (unsigned i = 0; i < count; ++i) {
       if (found != nullptr && tell(*found, pointer, attributes[i], data[i]) == CUDA_SUCCESS) continue;
       if (!tell_nothing(attributes[i], data[i])) return CUDA_ERROR_INVALID_VALUE;
+      // What the driver does not know is the host's.
+      if (found == nullptr && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER) write(data[i], pointer);
     }
     return CUDA_SUCCESS;
   });

@@ -35,7 +35,7 @@ template <class Element>
 CUresult set_in_order(CUdeviceptr address, Element value, const rows& shape, CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
     model::place to;
     model::set_work work;
     if (const CUresult status = prepare(address, value, shape, to, work); status != CUDA_SUCCESS) return status;

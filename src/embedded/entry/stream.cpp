@@ -50,6 +50,11 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = p.streams.find(stream);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
+    if (found == nullptr && (stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD)) {
+      // It is looked for in the current context before it is refused.
+      model::context* context = nullptr;
+      if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    }
     if (found == nullptr || !p.streams.retire(found)) return CUDA_ERROR_INVALID_HANDLE;
     model::leave_capture(*found);
     found->close();
@@ -101,13 +106,13 @@ CUresult cuStreamSynchronize(CUstream stream) {
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* waiting = nullptr;
-    if (const CUresult status = find_stream(p, stream, waiting); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream_for_work(p, stream, waiting); status != CUDA_SUCCESS) return status;
+    if ((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
     model::event* awaited = nullptr;
     if (const CUresult status = find_event(p, event, awaited); status != CUDA_SUCCESS) {
       model::refuse_in_capture(*waiting);  // the one bad argument that breaks a capture
       return status;
     }
-    if ((flags & ~static_cast<unsigned>(CU_EVENT_WAIT_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
     return model::wait_for_event(*waiting, *awaited, flags);
   });
 }

@@ -23,19 +23,19 @@ CUresult allocate(model::memory_pool& from, std::size_t bytes, model::stream& by
 
 CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
+    if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return allocate(model::pool_registry::current_pool(by->owner().owner()), bytes, *by, address);
   });
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    model::memory_pool* from = model::pool_registry::find(pool);
-    if (address == nullptr || from == nullptr || from->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
+    model::memory_pool* from = model::pool_registry::find(pool);
+    if (address == nullptr || from == nullptr || from->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
     return allocate(*from, bytes, *by, address);
   });
 }

@@ -17,7 +17,7 @@ template <class Work, class Make>
 CUresult submit_one(CUstream stream, Make make) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS) return status;
     Work work;
     if (const CUresult status = make(work); status != CUDA_SUCCESS) return status;
     return found->submit(work);
@@ -56,7 +56,7 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, cuuint64_
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams* ops, unsigned flags) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS) return status;
     if (flags != 0 || count > model::most_operations_in_a_batch || (count != 0 && ops == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::value_work> works(count);

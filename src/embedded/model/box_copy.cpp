@@ -52,7 +52,8 @@ CUresult lay_out(const box_side& of, const box_extent& size, CUmemAccess_flags w
 
   const auto row_end = multiply_add(1, of.x, size.width);
   const auto slice_end = multiply_add(1, of.y, size.height);
-  if (!row_end || !slice_end || of.pitch > most_pitch) return CUDA_ERROR_INVALID_VALUE;
+  const bool one_row = size.height == 1 && size.depth == 1;  // which has no use for a pitch
+  if (!row_end || !slice_end || (of.pitch > most_pitch && !one_row)) return CUDA_ERROR_INVALID_VALUE;
   out.pitch = of.pitch != 0 ? of.pitch : *row_end;
   const std::size_t rows = of.rows != 0 ? of.rows : *slice_end;
   if (out.pitch < *row_end || (size.depth > 1 && rows < *slice_end)) return CUDA_ERROR_INVALID_VALUE;

@@ -62,10 +62,10 @@ CUresult capture::end(stream& on, bool wanted, graph*& out) {
   CUresult status = CUDA_SUCCESS;
   if (!c->valid_) {
     status = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  } else if (c->mode_ != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread_ != capture_list::this_thread_number()) {
-    status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   } else if (!c->all_joined()) {
     status = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  } else if (c->mode_ != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread_ != capture_list::this_thread_number()) {
+    status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
   const bool keep = status == CUDA_SUCCESS && wanted;
   if (keep) out = c->graph_;

@@ -49,6 +49,9 @@ class capture {
   // cuStreamUpdateCaptureDependencies: replaces the frontier, or adds to it.
   static abi::CUresult update_frontier(stream& of, std::span<graph_node* const> nodes, bool replace);
 
+  // Has it not been broken?
+  [[nodiscard]] bool valid() const noexcept { return valid_; }
+
   // Adds a node behind the stream's frontier, and makes it the frontier. CUDA_ERROR_STREAM_CAPTURE_INVALIDATED where
   // the capture is broken. Throws std::bad_alloc, and then nothing has changed.
   abi::CUresult add(stream& in, const set_work& work);
@@ -101,6 +104,7 @@ class capture {
 namespace detail {
 extern constinit std::atomic<int> open_captures;  // of the whole process
 abi::CUresult break_capture_of(stream& s, abi::CUresult why) noexcept;
+abi::CUresult refuse_broken_capture(const stream& s) noexcept;
 void leave_capture(stream& s) noexcept;
 abi::CUresult wait_in_capture(stream& s, event& e, unsigned flags);
 abi::CUresult record_in_capture(event& e, stream& s, unsigned flags);
@@ -118,6 +122,11 @@ inline abi::CUresult refuse_in_capture(stream& s) noexcept {
   if (s.capture() == nullptr) [[likely]]
     return abi::CUDA_SUCCESS;
   return detail::break_capture_of(s, abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+// For work of any kind: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED where the stream is in a capture that is broken.
+inline abi::CUresult refuse_broken_capture(const stream& s) noexcept {
+  return s.capture() == nullptr ? abi::CUDA_SUCCESS : detail::refuse_broken_capture(s);
 }
 
 // The stream ends. The capture that began in it ends with it.

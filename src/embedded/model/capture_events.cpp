@@ -53,8 +53,8 @@ CUresult capture::admit(stream& s, const event& e) {
 // With CU_EVENT_RECORD_EXTERNAL a node that records the real event at each launch.
 CUresult capture::record(event& e, stream& s, unsigned flags) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  if (&e.owner() != &s.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
   if (flags == CU_EVENT_RECORD_EXTERNAL) return add_node(s, record_params{handle_of(e)});
+  if (&e.owner() != &s.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
   if (e.shared()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   recorded_[&e] = part_of(s).frontier;
   e.set_capture_id(id_);
@@ -65,6 +65,10 @@ CUresult detail::wait_in_capture(stream& s, event& e, unsigned flags) {
   {
     const std::lock_guard lock{this_process().graphs_mutex};
     if (capture* c = s.capture()) return c->wait(s, e, flags);
+    if (e.capture_id() != 0 && flags != 0) {
+      const CUresult status = capture_list::instance().refuse_event_of(e.capture_id(), false);
+      return status == CUDA_ERROR_INVALID_VALUE ? status : CUDA_ERROR_ILLEGAL_STATE;
+    }
     if (flags != 0) return CUDA_ERROR_ILLEGAL_STATE;
     if (e.capture_id() != 0) {
       capture* const of_event = capture_list::instance().find(e.capture_id());

@@ -88,6 +88,12 @@ CUresult detail::break_capture_of(stream& s, CUresult why) noexcept {
   return of == nullptr ? CUDA_SUCCESS : why;
 }
 
+CUresult detail::refuse_broken_capture(const stream& s) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  const capture* const of = s.capture();
+  return of == nullptr || of->valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
 CUresult detail::refuse_unsafe_call() {
   const CUstreamCaptureMode mode = this_thread().capture_mode;
   const std::lock_guard lock{this_process().graphs_mutex};

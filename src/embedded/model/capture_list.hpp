@@ -20,12 +20,12 @@ class capture_list {
   // The capture of an id that is still going on, also when it is broken; null where it has ended.
   [[nodiscard]] capture* find(unsigned long long id) const noexcept;
 
-  // Breaks those that a condition holds for. True if there was one.
+  // Breaks those that a condition holds for. True if there was one, broken already or not.
   template <class Condition>
   bool break_if(Condition&& condition) noexcept {
     bool any = false;
     for (capture* c : open_) {
-      if (!c->valid_ || !condition(*c)) continue;
+      if (!condition(*c)) continue;
       c->valid_ = false;
       any = true;
     }

@@ -100,6 +100,7 @@ CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, CUdevi
   allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
   record.kind = memory_kind::managed;
   record.sync_memops.store(true, std::memory_order_relaxed);
+  record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
   record.owner = &in;
   record.on = &in.owner();
   *out = reinterpret_cast<CUdeviceptr>(block.release());
@@ -125,6 +126,7 @@ CUresult free_in_order(CUdeviceptr address, stream& in) {
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.record());
   if (found->kind == memory_kind::imported) return CUDA_ERROR_NOT_SUPPORTED;
+  if (found->kind == memory_kind::managed && found->start() == address) return CUDA_ERROR_NOT_SUPPORTED;
   found = address_map::instance().close(address, memory_kind::device);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   in.submit(engine::make_operation(take_out(*found), engine::operation_kind::work, true));

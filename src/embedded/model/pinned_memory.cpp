@@ -76,6 +76,9 @@ CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned f
   record->on_host = true;
   record->owner = &in;
   record->on = &in.owner();
+  if ((flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0) {
+    record->access.store(CU_MEM_ACCESS_FLAGS_PROT_READ, std::memory_order_relaxed);
+  }
   record->flags = (flags & CU_MEMHOSTREGISTER_PORTABLE) | CU_MEMHOSTREGISTER_DEVICEMAP;
   record->open(bytes);
   return CUDA_SUCCESS;

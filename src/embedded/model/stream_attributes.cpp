@@ -18,8 +18,11 @@ namespace {
 // They change rarely and are no part of any work, so that one lock for all streams will do.
 std::mutex attributes_mutex;
 
-bool acceptable(const CUaccessPolicyWindow& window) noexcept {
-  return window.missProp != CU_ACCESS_PROPERTY_PERSISTING && window.hitRatio >= 0.0f && window.hitRatio <= 1.0f;
+bool acceptable(const CUaccessPolicyWindow& window, const device& on) noexcept {
+  int most = 0;
+  return on.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, most) &&
+         window.num_bytes <= static_cast<std::size_t>(most) && window.missProp != CU_ACCESS_PROPERTY_PERSISTING &&
+         window.hitRatio >= 0.0f && window.hitRatio <= 1.0f;
 }
 
 bool acceptable(CUsynchronizationPolicy policy) noexcept {
@@ -64,7 +67,8 @@ CUresult set_attribute(stream& of, CUstreamAttrID which, const CUstreamAttrValue
   const std::lock_guard lock{attributes_mutex};
   switch (which) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-      return store_if(acceptable(value.accessPolicyWindow), of.attributes.window, value.accessPolicyWindow);
+      return store_if(acceptable(value.accessPolicyWindow, of.owner().owner()), of.attributes.window,
+                      value.accessPolicyWindow);
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       return store_if(acceptable(value.syncPolicy), of.attributes.sync_policy, static_cast<int>(value.syncPolicy));
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:

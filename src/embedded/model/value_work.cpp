@@ -9,11 +9,12 @@ using namespace abi;
 
 namespace {
 
-// A word that streams may use: aligned, in device, pinned or registered memory, not in managed.
+// A word that streams may use: aligned, in device, pinned or registered memory, not in managed nor in a pool's.
 CUresult find_word(CUdeviceptr address, std::uint32_t size, void*& out) {
   if (address == 0 || address % size != 0) return CUDA_ERROR_INVALID_VALUE;
   const allocation* in = address_map::find(address);
-  if (in == nullptr || in->kind == memory_kind::managed || !in->holds_range(address, size)) {
+  if (in == nullptr || in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
+      !in->holds_range(address, size)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   out = reinterpret_cast<void*>(address);
