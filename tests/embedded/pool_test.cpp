@@ -3,6 +3,8 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -61,6 +63,11 @@ void release(CUdeviceptr address, CUstream stream) { EXPECT_EQ(driver.cuMemFreeA
 
 class Pool : public memory_test {
  protected:
+  void SetUp() override {
+    memory_test::SetUp();
+    chunk = std::min(32 * mega, std::bit_floor(device().total_memory() / 8));
+  }
+
   // Leaves only so much of the device, until the end of the test.
   void leave(std::size_t bytes) {
     taken_ = free_memory() - bytes;
@@ -70,6 +77,8 @@ class Pool : public memory_test {
     device().give_back(taken_);
     memory_test::TearDown();
   }
+
+  std::size_t chunk = 0;  // what a pool reserves at a time
 
  private:
   std::size_t taken_ = 0;
@@ -125,23 +134,23 @@ TEST_F(Pool, MemoryFreedByTheHostIsFreeAtOnce) {
 }
 
 TEST_F(Pool, GivesBackWhatIsAboveItsThreshold) {
-  test_pool pool{mega};
+  test_pool pool{chunk};
   test_stream s;
-  const CUdeviceptr a = pool.allocate(mega, s);
+  const CUdeviceptr a = pool.allocate(chunk, s);
   const CUdeviceptr b = pool.allocate(mega, s);
-  EXPECT_EQ(pool.reserved(), 2 * mega);
+  EXPECT_EQ(pool.reserved(), 2 * chunk);
   release(a, s);
   release(b, s);
   EXPECT_EQ(pool.used(), 0u);
   s.synchronize();
-  EXPECT_EQ(pool.reserved(), mega);
-  pool.trim(mega + 1);
-  EXPECT_EQ(pool.reserved(), mega);
+  EXPECT_EQ(pool.reserved(), chunk);
+  pool.trim(chunk + 1);
+  EXPECT_EQ(pool.reserved(), chunk);
   pool.trim(1);
-  EXPECT_EQ(pool.reserved(), mega);
+  EXPECT_EQ(pool.reserved(), chunk);
   pool.trim(0);
   EXPECT_EQ(pool.reserved(), 0u);
-  EXPECT_EQ(pool.get(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 2 * mega);
+  EXPECT_EQ(pool.get(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 2 * chunk);
   pool.set(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, cuuint64_t{0});
   EXPECT_EQ(pool.get(CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH), 0u);
 }
@@ -157,7 +166,7 @@ TEST_F(Pool, DoesNotGiveBackWhatWorkMayStillUse) {
     release(a, s);
     idle.synchronize();
     pool.trim(0);
-    EXPECT_EQ(pool.reserved(), mega);
+    EXPECT_EQ(pool.reserved(), chunk);
     gate.open();
   }
   s.synchronize();
@@ -176,21 +185,22 @@ TEST_F(Pool, LivesUntilItsLastBlockIsFreed) {
   EXPECT_EQ(driver.cuMemsetD8Async(a, 1, mega, s), CUDA_SUCCESS);
   CUmemoryPool of = nullptr;
   EXPECT_EQ(driver.cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, a), CUDA_SUCCESS);
-  EXPECT_EQ(of, nullptr);
+  EXPECT_NE(of, nullptr);
   release(a, s);
   s.synchronize();
   EXPECT_EQ(free_memory(), before);
 }
 
 TEST_F(Pool, EndsAtItsLargestSize) {
-  test_pool pool{~cuuint64_t{0}, 2 * mega};
+  test_pool pool{~cuuint64_t{0}, chunk + mega};  // two chunks
   test_stream s;
-  const CUdeviceptr a = pool.allocate(mega, s);
+  const CUdeviceptr a = pool.allocate(chunk, s);
   CUdeviceptr b = 0;
-  EXPECT_EQ(pool.try_allocate(&b, mega + 512, s), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(pool.try_allocate(&b, chunk + 512, s), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(b, 0u);
   release(a, s);
   // What is idle makes room for another size.
-  EXPECT_EQ(pool.try_allocate(&b, mega + 512, s), CUDA_SUCCESS);
+  EXPECT_EQ(pool.try_allocate(&b, chunk + 512, s), CUDA_SUCCESS);
   release(b, s);
   s.synchronize();
 }
@@ -199,10 +209,10 @@ TEST_F(Pool, EndsAtItsLargestSize) {
 TEST_F(Pool, IdleMemoryOfAnyPoolMakesRoom) {
   test_pool idle;
   test_stream s;
-  leave(4 * mega);
+  leave(chunk + mega);
   release(idle.allocate(3 * mega, s), s);
   s.synchronize();
-  EXPECT_EQ(idle.reserved(), 3 * mega);
+  EXPECT_EQ(idle.reserved(), chunk);
   CUdeviceptr plain = 0;
   EXPECT_EQ(driver.cuMemAlloc_v2(&plain, 4 * mega), CUDA_SUCCESS);
   EXPECT_EQ(idle.reserved(), 0u);
@@ -214,12 +224,12 @@ TEST_F(Pool, IdleMemoryOfAnyPoolMakesRoom) {
 TEST_F(Pool, AStreamMakesRoomForItself) {
   test_pool pool;
   test_stream s;
-  leave(5 * mega);
+  leave(chunk + mega);
   {
     held gate{s};
     for (std::size_t i = 0; i < 40; ++i) {
-      const CUdeviceptr block = pool.allocate(3 * mega + i * 20'000, s);
-      EXPECT_EQ(driver.cuMemsetD8Async(block, static_cast<unsigned char>(i), 3 * mega, s), CUDA_SUCCESS);
+      const CUdeviceptr block = pool.allocate(chunk - 2 * mega + i * 20'000, s);
+      EXPECT_EQ(driver.cuMemsetD8Async(block, static_cast<unsigned char>(i), mega, s), CUDA_SUCCESS);
       release(block, s);
     }
     gate.open();
@@ -233,18 +243,18 @@ TEST_F(Pool, AStreamMayWaitForAnothersBlock) {
   test_stream s;
   test_stream t;
   const pinned_block result{8};
-  leave(2 * mega);
+  leave(chunk);
   {
     held gate{s};
-    const CUdeviceptr block = pool.allocate(2 * mega, s);
+    const CUdeviceptr block = pool.allocate(chunk, s);
     EXPECT_EQ(driver.cuMemsetD32Async(block, 1, 1, s), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(result.get(), block, 4, s), CUDA_SUCCESS);
     release(block, s);
     CUdeviceptr again = 0;
     pool.set(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
-    EXPECT_EQ(pool.try_allocate(&again, 2 * mega, t), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(pool.try_allocate(&again, chunk, t), CUDA_ERROR_OUT_OF_MEMORY);
     pool.set(CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 1);
-    EXPECT_EQ(pool.try_allocate(&again, 2 * mega, t), CUDA_SUCCESS);
+    EXPECT_EQ(pool.try_allocate(&again, chunk, t), CUDA_SUCCESS);
     EXPECT_EQ(again, block);
     EXPECT_EQ(driver.cuMemsetD32Async(again, 2, 1, t), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamQuery(t), CUDA_ERROR_NOT_READY);
@@ -254,6 +264,92 @@ TEST_F(Pool, AStreamMayWaitForAnothersBlock) {
   s.synchronize();
   t.synchronize();
   EXPECT_EQ(words_at(result.address())[0], 1u);
+}
+
+// A stream that has waited for a free by an event gets the block, though neither has come so far; one that has waited for an event
+// before the free does not, nor does any where the pool does not follow events.
+TEST_F(Pool, AStreamFollowsTheEventsThatItWaitedFor) {
+  test_pool pool;
+  test_stream s;
+  test_stream through;
+  test_stream t;
+  CUevent before = nullptr;
+  CUevent event = nullptr;
+  ASSERT_EQ(driver.cuEventCreate(&before, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  const CUdeviceptr block = pool.allocate(mega, s);
+  CUdeviceptr other = 0;
+  {
+    held gate{s};
+    EXPECT_EQ(driver.cuEventRecord(before, s), CUDA_SUCCESS);
+    release(block, s);
+    EXPECT_EQ(driver.cuStreamWaitEvent(t, before, 0), CUDA_SUCCESS);
+    other = pool.allocate(mega, t);
+    EXPECT_NE(other, block);
+    EXPECT_EQ(driver.cuEventRecord(event, s), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamWaitEvent(through, event, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuEventRecord(event, through), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamWaitEvent(t, event, 0), CUDA_SUCCESS);
+    pool.set(CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, 0);
+    const CUdeviceptr third = pool.allocate(mega, t);
+    EXPECT_NE(third, block);
+    release(third, s);
+    pool.set(CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, 1);
+    EXPECT_EQ(pool.allocate(mega, t), block);
+    gate.open();
+  }
+  release(block, t);
+  release(other, t);
+  t.synchronize();
+  s.synchronize();
+  EXPECT_EQ(driver.cuEventDestroy_v2(before), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
+}
+
+// What was freed is cut up for smaller blocks, and joined again for a larger one.
+TEST_F(Pool, CutsBlocksUpAndJoinsThem) {
+  test_pool pool;
+  test_stream s;
+  const CUdeviceptr all = pool.allocate(chunk, s);
+  release(all, s);
+  std::vector<CUdeviceptr> parts;
+  for (std::size_t i = 0; i < 4; ++i) {
+    parts.push_back(pool.allocate(chunk / 4, s));
+    EXPECT_EQ(parts.back(), all + i * chunk / 4);
+  }
+  release(parts[1], s);
+  release(parts[2], s);
+  EXPECT_EQ(pool.allocate(chunk / 2, s), parts[1]);
+  EXPECT_EQ(pool.reserved(), chunk);
+  release(parts[1], s);
+  release(parts[0], s);
+  release(parts[3], s);
+  EXPECT_EQ(pool.allocate(chunk, s), all);
+  EXPECT_EQ(pool.reserved(), chunk);
+  release(all, s);
+  s.synchronize();
+}
+
+// Chunks go back one by one, as soon as no block reaches into them; what is larger than one begins in the last one's rest.
+TEST_F(Pool, GivesChunksBackFromUnderItsBlocks) {
+  test_pool pool{0};
+  test_stream s;
+  const CUdeviceptr a = pool.allocate(chunk / 8 * 5, s);
+  const CUdeviceptr b = pool.allocate(chunk / 8 * 5, s);
+  const CUdeviceptr c = pool.allocate(chunk / 8 * 5, s);
+  EXPECT_EQ(b, a + chunk / 8 * 5);
+  EXPECT_EQ(c, b + chunk / 8 * 5);
+  EXPECT_EQ(pool.reserved(), 2 * chunk);
+  release(a, s);
+  s.synchronize();
+  EXPECT_EQ(pool.reserved(), 2 * chunk);
+  release(b, s);
+  s.synchronize();
+  EXPECT_EQ(pool.reserved(), chunk);
+  EXPECT_EQ(driver.cuMemsetD8Async(c, 1, chunk / 8 * 5, s), CUDA_SUCCESS);
+  release(c, s);
+  s.synchronize();
+  EXPECT_EQ(pool.reserved(), 0u);
 }
 
 // Streams that allocate, write, read and free at random, far ahead of the device, each find in a block what they wrote

@@ -79,12 +79,23 @@ timeline::submission::~submission() {
 }
 
 void timeline::submission::add_wait(point until) {
-  if (until.line == &line_ || until.reached()) return;
-  operation op;
-  op.kind = operation_kind::wait_point;
-  op.runs_after_failure = true;
-  ::new (op.payload) point{until};
-  line_.queue_.push(op);
+  if (until.line == &line_) return;
+  if (!until.reached()) {
+    operation op;
+    op.kind = operation_kind::wait_point;
+    op.runs_after_failure = true;
+    ::new (op.payload) point{until};
+    line_.queue_.push(op);
+  }
+  if (wait_log::wanted.load(std::memory_order_relaxed) && until.line != nullptr) {
+    line_.waits_.note(line_.queue_.pushed(), until);
+  }
+}
+
+void timeline::make_known_to_host(std::uint64_t count) noexcept {
+  std::uint64_t known = known_to_host_.load(std::memory_order_relaxed);
+  while (known < count && !known_to_host_.compare_exchange_weak(known, count, std::memory_order_acq_rel)) {
+  }
 }
 
 void timeline::announce() noexcept {

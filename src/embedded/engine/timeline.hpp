@@ -9,6 +9,7 @@
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/operation_queue.hpp"
 #include "embedded/engine/spin_lock.hpp"
+#include "embedded/engine/wait_log.hpp"
 
 namespace weir::embedded::engine {
 
@@ -51,6 +52,10 @@ class alignas(64) timeline {
     // Waits for a point of another timeline, if it is not reached.
     void add_wait(point until);
 
+    // Was an event recorded here already, behind all that was added? note_record() says that one is.
+    [[nodiscard]] bool is_recorded() const noexcept { return line_.recorded_ == line_.queue_.pushed(); }
+    void note_record() noexcept { line_.recorded_ = line_.queue_.pushed(); }
+
     // Where everything added so far is complete.
     [[nodiscard]] point end() const noexcept { return {&line_, line_.queue_.pushed()}; }
 
@@ -68,6 +73,15 @@ class alignas(64) timeline {
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_.load(std::memory_order_acquire); }
   [[nodiscard]] bool drained() const noexcept { return completed() >= submitted(); }
   [[nodiscard]] point submitted_point() noexcept { return {this, submitted()}; }
+
+  // The waits that submissions have added.
+  [[nodiscard]] const wait_log& waits() const noexcept { return waits_; }
+
+  // How much of it a thread of the host has waited for, and so knows to be complete.
+  void make_known_to_host(std::uint64_t count) noexcept;
+  [[nodiscard]] bool is_known_to_host(std::uint64_t count) const noexcept {
+    return known_to_host_.load(std::memory_order_acquire) >= count;
+  }
 
   // Becomes the owner, if there is something to run and nobody else does.
   [[nodiscard]] bool try_own() noexcept;
@@ -129,6 +143,8 @@ class alignas(64) timeline {
   // Written by those who submit.
   spin_lock submit_lock_;
   operation_queue queue_;
+  wait_log waits_;
+  std::uint64_t recorded_ = 0;  // where an event was recorded last
   alignas(64) std::atomic<std::uint64_t> submitted_{0};
 
   // Written by the owner.
@@ -142,6 +158,7 @@ class alignas(64) timeline {
 
   // Written by those who wait.
   alignas(64) std::atomic<std::uint64_t> wake_at_{never};  // the lowest count that somebody waits for
+  std::atomic<std::uint64_t> known_to_host_{0};
   spin_lock waiters_lock_;
   std::vector<waiter> waiters_;
 };

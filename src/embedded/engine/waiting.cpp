@@ -88,6 +88,11 @@ void wait(point until) noexcept {
   sleep_until(until);
 }
 
+void wait_for_host(point until) noexcept {
+  wait(until);
+  make_known_to_host(until);
+}
+
 abi::CUresult device_failure() noexcept { return failure.load(std::memory_order_relaxed); }
 
 void fail_device(abi::CUresult code) noexcept {

@@ -18,6 +18,9 @@ struct sleeper {
 // functions belong to the driver's own thread), and sleeps only where others are at work on it.
 void wait(point until) noexcept;
 
+// The same for a call by which the host asks to know: from now on it is known to it (timeline::is_known_to_host).
+void wait_for_host(point until) noexcept;
+
 // What the device failed with, CUDA_SUCCESS while it is well. As on a GPU, a failure ends every context of the
 // process for good.
 [[nodiscard]] abi::CUresult device_failure() noexcept;

@@ -17,7 +17,7 @@ using model::pool_place;
 namespace registry = model::pool_registry;
 
 // A pool takes the addresses of its greatest size at once; these are all that a process has.
-constexpr std::size_t addresses = std::size_t{1} << 47;
+constexpr std::size_t addresses = (std::size_t{1} << 46) - 1;
 
 // Runs a body with the pool behind a handle.
 template <class Body>

@@ -14,10 +14,23 @@ namespace {
 using model::allocation;
 using model::memory_kind;
 
-// Writes an attribute, in the size in which the driver writes it; truths are one byte.
+// Writes an attribute, in the size in which the driver writes it; truths are as large as numbers.
 template <class Value>
 CUresult write(void* to, const Value& value) {
   std::memcpy(to, &value, sizeof value);
+  return CUDA_SUCCESS;
+}
+CUresult write(void* to, bool truth) { return write<unsigned>(to, truth ? 1 : 0); }
+
+// Two numbers by which others would reach the memory. Whoever asks may be about to: from then on operations on it wait.
+CUresult tell_tokens(allocation& of, void* to) {
+  if (of.on_host) return CUDA_ERROR_INVALID_VALUE;
+  of.sync_memops.store(true, std::memory_order_relaxed);
+  struct {
+    unsigned long long memory;
+    unsigned space;
+  } const tokens{of.id, static_cast<unsigned>(of.on->ordinal()) + 1};
+  std::memcpy(to, &tokens, sizeof tokens.memory + sizeof tokens.space);
   return CUDA_SUCCESS;
 }
 
@@ -95,7 +108,7 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
 }
 
 // What the multiple query says of an attribute that an address has not. False where there is no such attribute.
-bool tell_nothing(CUpointer_attribute attribute, void* to) {
+bool tell_nothing(CUdeviceptr pointer, bool known, CUpointer_attribute attribute, void* to) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -106,6 +119,9 @@ bool tell_nothing(CUpointer_attribute attribute, void* to) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: write(to, 0u); return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: write(to, CU_DEVICE_INVALID); return true;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: write(to, known ? CUdeviceptr{0} : pointer); return true;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return true;  // not written
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return false;
     default: write(to, 0ull); return true;
   }
@@ -119,8 +135,9 @@ bool is_known(CUpointer_attribute attribute) {
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    const allocation* found = model::address_map::find(pointer);
+    allocation* found = model::address_map::find(pointer);
     if (data == nullptr || found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS) return tell_tokens(*found, data);
     return tell(*found, pointer, attribute, data);
   });
 }
@@ -128,15 +145,11 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr pointer) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < count; ++i) {
-      if (data[i] == nullptr || !is_known(attributes[i])) return CUDA_ERROR_INVALID_VALUE;
-    }
     const allocation* found = model::address_map::find(pointer);
     for (unsigned i = 0; i < count; ++i) {
+      if (data[i] == nullptr || !is_known(attributes[i])) return CUDA_ERROR_INVALID_VALUE;
       if (found != nullptr && tell(*found, pointer, attributes[i], data[i]) == CUDA_SUCCESS) continue;
-      if (!tell_nothing(attributes[i], data[i])) return CUDA_ERROR_INVALID_VALUE;
-      // What the driver does not know is the host's.
-      if (found == nullptr && attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER) write(data[i], pointer);
+      if (!tell_nothing(pointer, found != nullptr, attributes[i], data[i])) return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
   });
@@ -149,7 +162,9 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (found->kind == memory_kind::mapped) return CUDA_ERROR_NOT_SUPPORTED;
-    found->sync_memops.store(*static_cast<const unsigned char*>(value) != 0, std::memory_order_relaxed);
+    unsigned on = 0;
+    std::memcpy(&on, value, sizeof on);
+    found->sync_memops.store(on != 0, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   });
 }

@@ -13,25 +13,32 @@ namespace weir::embedded::entry {
 
 namespace {
 
+// A capture does not look where a word lies.
+model::word_check check_in(const model::stream& s) {
+  return s.capture() == nullptr ? model::word_check::all : model::word_check::alignment;
+}
+
 template <class Work, class Make>
 CUresult submit_one(CUstream stream, Make make) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
     if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS) return status;
     Work work;
-    if (const CUresult status = make(work); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = make(work, check_in(*found)); status != CUDA_SUCCESS) return status;
     return found->submit(work);
   });
 }
 
 CUresult wait_for(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_wait>(
-      stream, [&](model::value_wait& w) { return model::make_wait(address, value, size, flags, w); });
+  return submit_one<model::value_wait>(stream, [&](model::value_wait& w, model::word_check check) {
+    return model::make_wait(address, value, size, flags, w, check);
+  });
 }
 
 CUresult write(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_write>(
-      stream, [&](model::value_write& w) { return model::make_write(address, value, size, flags, w); });
+  return submit_one<model::value_write>(stream, [&](model::value_write& w, model::word_check check) {
+    return model::make_write(address, value, size, flags, w, check);
+  });
 }
 
 }  // namespace
@@ -61,7 +68,8 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMem
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::value_work> works(count);
     for (unsigned i = 0; i < count; ++i) {
-      if (const CUresult status = model::make_work(ops[i], works[i]); status != CUDA_SUCCESS) return status;
+      if (const CUresult status = model::make_work(ops[i], works[i], check_in(*found)); status != CUDA_SUCCESS)
+        return status;
     }
     if (class model::capture* capture = found->capture()) return capture->add_batch(*found, {ops, count});
     std::vector<engine::operation> batch;

@@ -33,10 +33,11 @@ allocation* address_map::add_registration(std::uintptr_t base, std::size_t exten
   return &insert(base, extent);
 }
 
-allocation* address_map::close(std::uintptr_t start, memory_kind kind) noexcept {
+allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned long long id) noexcept {
   const std::lock_guard lock{mutex_};
   const auto found = by_base_.find(start);
   if (found == by_base_.end() || found->second->kind != kind) return nullptr;
+  if (id != 0 && found->second->id != id) return nullptr;
   return found->second->close() != 0 ? found->second : nullptr;
 }
 
@@ -75,6 +76,7 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.owner = nullptr;
   record.on = nullptr;
   record.pool = nullptr;
+  record.block = nullptr;
   record.elements = nullptr;
   record.store = nullptr;
   record.piece.store(-1, std::memory_order_relaxed);

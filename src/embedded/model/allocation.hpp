@@ -14,6 +14,7 @@ struct array;
 class context;
 class device;
 class memory_pool;
+struct pool_block;
 class shared_store;
 
 // How the memory came about, which decides how it is freed and what is told of it.
@@ -48,16 +49,12 @@ struct allocation {
   context* owner = nullptr;  // null for pooled memory, which belongs to its pool, and for mapped memory
   device* on = nullptr;
   memory_pool* pool = nullptr;     // of pooled memory only
+  pool_block* block = nullptr;     // likewise; guarded by the pool's lock
   std::uintptr_t range_start = 0;  // of mapped memory only: the range that it is in
   std::size_t range_bytes = 0;
   array* elements = nullptr;      // of an array's memory only
   shared_store* store = nullptr;  // where it lies, if other processes may have it
   std::atomic<int> piece{-1};     // its number there, once one may open it
-
-  // While it is a free block of its pool; guarded by the pool's lock.
-  engine::point free_at;
-  allocation* older = nullptr;
-  allocation* newer = nullptr;
 
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     const std::size_t live = bytes.load(std::memory_order_acquire);

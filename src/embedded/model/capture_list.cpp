@@ -111,15 +111,14 @@ CUresult detail::refuse_use_of_context(const context& whole) noexcept {
 
 CUresult detail::refuse_use_of_legacy(const context& of, bool breaks) noexcept {
   const std::lock_guard lock{this_process().graphs_mutex};
-  bool any = false;
   const auto captures_blocking_stream = [&](const capture& c) {
-    const bool does = capture_list::has_stream(
+    return capture_list::has_stream(
         c, [&](const stream& s) { return &s.owner() == &of && s.role() == stream_role::blocking; });
-    any = any || does;
-    return does && breaks;
   };
-  capture_list::instance().break_if(captures_blocking_stream);
-  return any ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
+  // One that is broken already forbids it, too.
+  if (!capture_list::instance().is_any(captures_blocking_stream)) return CUDA_SUCCESS;
+  if (breaks) capture_list::instance().break_if(captures_blocking_stream);
+  return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
 }  // namespace weir::embedded::model

@@ -1,6 +1,7 @@
 // model/capture_list.hpp - the captures of the process, and who may break them.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -30,6 +31,12 @@ class capture_list {
       any = true;
     }
     return any;
+  }
+
+  // Does a condition hold for one that is going on, also if it is broken?
+  template <class Condition>
+  [[nodiscard]] bool is_any(Condition&& condition) const noexcept {
+    return std::any_of(open_.begin(), open_.end(), [&](const capture* c) { return condition(*c); });
   }
 
   // What a call that looks at an event of a capture from the host is told (refuse_captured_event).

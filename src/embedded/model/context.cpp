@@ -96,6 +96,11 @@ std::vector<engine::point> context::points_so_far() {
 }
 
 void context::synchronize() {
+  for (const engine::point until : points_so_far()) engine::wait_for_host(until);
+  pool_registry::after_synchronize();
+}
+
+void context::wait_for_work() {
   for (const engine::point until : points_so_far()) engine::wait(until);
   pool_registry::after_synchronize();
 }

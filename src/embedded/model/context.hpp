@@ -60,6 +60,9 @@ class context {
   // concerns those of its green ones, too: this, record() and wait().
   void synchronize();
 
+  // The same for a call that waits for its own sake: what it has waited for it tells nobody.
+  void wait_for_work();
+
   // Records an event behind everything in all its streams; CUDA_ERROR_INVALID_HANDLE for one of another context.
   abi::CUresult record(event& at_end);
 

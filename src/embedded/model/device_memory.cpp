@@ -70,6 +70,18 @@ CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point un
   return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// The end of device memory in the order of a stream. Until then it is there for everybody, and may be freed again: what is not there
+// any more is not freed.
+struct free_when_due {
+  allocation* record;
+  unsigned long long id;
+
+  void run() const noexcept {
+    allocation* found = address_map::instance().close(record->start(), memory_kind::device, id);
+    if (found != nullptr) give_back(*found);
+  }
+};
+
 }  // namespace
 
 CUresult allocate_device(context& in, std::size_t bytes, CUdeviceptr* out) {
@@ -101,6 +113,7 @@ CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, CUdevi
   record.kind = memory_kind::managed;
   record.sync_memops.store(true, std::memory_order_relaxed);
   record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
+  record.sync_memops.store(true, std::memory_order_relaxed);
   record.owner = &in;
   record.on = &in.owner();
   *out = reinterpret_cast<CUdeviceptr>(block.release());
@@ -112,10 +125,14 @@ CUresult free_device(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   allocation* found = find_device_memory(address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, {});
+  if (found->kind == memory_kind::pooled) {
+    const CUresult status = free_pooled(*found, address, {});
+    pool_registry::after_synchronize();
+    return status;
+  }
   found = address_map::instance().close(address, found->kind);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->owner->synchronize();
+  found->owner->wait_for_work();
   give_back(*found);
   return CUDA_SUCCESS;
 }
@@ -124,12 +141,9 @@ CUresult free_in_order(CUdeviceptr address, stream& in) {
   if (address == 0) return CUDA_SUCCESS;
   allocation* found = find_device_memory(address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.record());
-  if (found->kind == memory_kind::imported) return CUDA_ERROR_NOT_SUPPORTED;
-  if (found->kind == memory_kind::managed && found->start() == address) return CUDA_ERROR_NOT_SUPPORTED;
-  found = address_map::instance().close(address, memory_kind::device);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  in.submit(engine::make_operation(take_out(*found), engine::operation_kind::work, true));
+  if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.end_of_use());
+  if (found->kind != memory_kind::device) return CUDA_ERROR_NOT_SUPPORTED;
+  in.submit(engine::make_operation(free_when_due{found, found->id}, engine::operation_kind::work, true));
   return CUDA_SUCCESS;
 }
 

@@ -156,7 +156,7 @@ CUresult event::query() const {
 }
 
 CUresult event::synchronize() const {
-  engine::wait(recorded_point());
+  engine::wait_for_host(recorded_point());
   pool_registry::after_synchronize();
   return engine::device_failure();
 }

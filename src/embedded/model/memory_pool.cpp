@@ -1,4 +1,4 @@
-// model/memory_pool.cpp - the blocks of a pool: how they are given out, taken back and given up.
+// model/memory_pool.cpp - whose turn it is at a pool's blocks, where its memory comes from and when it goes back.
 #include "embedded/model/memory_pool.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "embedded/model/backing.hpp"
 #include "embedded/model/device.hpp"
 #include "embedded/model/managed_advice.hpp"
+#include "embedded/model/poison.hpp"
 #include "embedded/model/pool_registry.hpp"
 #include "embedded/model/stream.hpp"
 
@@ -20,38 +21,32 @@ using namespace abi;
 
 namespace {
 
-// Eight sizes to the power of two, and multiples of the alignment below the first of them.
-constexpr std::size_t first_power = 12;
-constexpr std::size_t bin_count = 8 + 8 * (47 - first_power);
+// As an H200 reserves memory. On devices much smaller than that, less.
+constexpr std::size_t usual_chunk = std::size_t{32} << 20;
+constexpr std::size_t smallest_chunk = std::size_t{64} << 10;
 
-// What a block of a pool occupies for so many bytes.
-constexpr std::size_t block_extent(std::size_t bytes) noexcept {
-  const std::size_t extent = backing::extent_of(bytes);
-  if (exact_blocks || extent < (std::size_t{1} << first_power)) return extent;
-  const std::size_t step = std::bit_floor(extent) / 8;
-  return (extent + step - 1) / step * step;
+constexpr std::size_t chunk_for(std::size_t device_memory) noexcept {
+  return std::clamp(std::bit_floor(device_memory / 8), smallest_chunk, usual_chunk);
 }
 
-// The bin that holds blocks of this extent, and larger ones, but none of the next size.
-constexpr std::size_t bin_of(std::size_t extent) noexcept {
-  if (extent < (std::size_t{1} << first_power)) return extent / backing::alignment;
-  const auto power = static_cast<std::size_t>(std::bit_width(extent)) - 1;
-  return 8 + 8 * (power - first_power) + ((extent >> (power - 3)) & 7);
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
 }
 
-// Is a block of the bin of `extent` what is wanted?
-bool fits(const allocation& block, std::size_t extent) noexcept { return !exact_blocks || block.extent == extent; }
+// What a block occupies for so many bytes.
+constexpr std::size_t block_extent(std::size_t bytes) noexcept { return round_up(bytes, backing::alignment); }
 
 }  // namespace
 
 void memory_pool::open(device& on, const pool_place& place, std::size_t max_bytes) {
+  engine::wait_log::wanted.store(true, std::memory_order_relaxed);
   const std::lock_guard lock{lock_};
-  bins_.assign(bin_count, {});
   device_ = &on;
   place_ = place;
-  max_bytes_ = max_bytes;
+  chunk_bytes_ = chunk_for(on.total_memory());
+  max_bytes_ = round_up(max_bytes, chunk_bytes_);
   threshold_ = 0;
-  reserved_ = reserved_high_ = used_ = used_high_ = idle_ = 0;
+  reserved_ = reserved_high_ = used_ = used_high_ = 0;
   follow_events_ = opportunistic_ = internal_dependencies_ = true;
   destroyed_ = false;
   access_.clear();
@@ -65,235 +60,196 @@ void memory_pool::end() noexcept {
 
 bool memory_pool::finished() const noexcept {
   const std::lock_guard lock{lock_};
-  return destroyed_ && reserved_ == 0;
+  return destroyed_ && reserved_ == 0 && !space_.is_left_to_work();
+}
+
+void memory_pool::close() noexcept {
+  const std::lock_guard lock{lock_};
+  space_.close();
+  range_.drop(sharing.store());
 }
 
 CUresult memory_pool::allocate(std::size_t bytes, stream& by, CUdeviceptr* out) {
-  if (bytes == 0) {
-    *out = 0;
-    return CUDA_SUCCESS;
-  }
+  *out = 0;
+  if (bytes == 0) return CUDA_SUCCESS;
   if (bytes > device_->total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
-  const std::size_t extent = block_extent(bytes);
-  allocation* block = nullptr;
-  {
-    const std::lock_guard lock{lock_};
-    block = take(extent, by.line());
-    if (block != nullptr) give_out(*block, bytes);
-  }
-  if (block == nullptr) {
-    block = make_block(bytes, by);
-    if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-    const std::lock_guard lock{lock_};
-    give_out(*block, bytes);
+  if (by.role() != stream_role::non_blocking)
+    by.wait({});  // for what the default stream orders: the allocation comes after it, too
+  allocation* block = take_free(bytes, by, false);
+  while (block == nullptr) {
+    const bool more = grow(block_extent(bytes), by);
+    block = more ? take_free(bytes, by, true) : take_pending(bytes, by);
+    if (!more && block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   }
   *out = block->start();
   return CUDA_SUCCESS;
 }
 
-bool memory_pool::free(allocation& block, std::uintptr_t address, engine::point until) {
+bool memory_pool::free(allocation& record, std::uintptr_t address, engine::point until) {
   const std::lock_guard lock{lock_};
-  if (block.pool != this || block.start() != address || !block.holds(address)) return false;
-  if (place_.is_managed()) managed_advice::forget(block);
-  push(block, until);
-  used_ -= block.close();
-  if (reserved_ > threshold_) pool_registry::expect_idle_memory();
+  if (record.pool != this || record.start() != address || !record.holds(address)) return false;
+  if (place_.is_managed()) managed_advice::forget(record);
+  space_.give(*record.block, until);
+  const std::size_t bytes = record.close();
+  if (until.line != nullptr) used_ -= bytes;  // an H200 does not count what the host frees at once
+  if (until.reached()) forbid(reinterpret_cast<void*>(address), bytes);
+  if (reserved_ > threshold_ && space_.has_idle()) pool_registry::expect_idle_memory();
   return true;
 }
 
-void memory_pool::give_out(allocation& block, std::size_t bytes) noexcept {
+pool_asker memory_pool::asker(const stream& by, bool takes_all) const noexcept {
+  using takes = pool_asker::takes;
+  return {by.line(), follow_events_, takes_all ? takes::all : opportunistic_ ? takes::complete : takes::known};
+}
+
+pool_block* memory_pool::find(std::size_t extent, const pool_asker& by) noexcept {
+  pool_block* found = space_.find(extent, by);
+  return found != nullptr ? found : space_.find_adjoining(extent, by);
+}
+
+// Makes a block that was taken live.
+void memory_pool::give_out(pool_block& block, std::size_t bytes) noexcept {
   used_ += bytes;
   used_high_ = std::max(used_high_, used_);
-  block.id = address_map::next_id();
-  block.sync_memops.store(place_.is_managed(), std::memory_order_relaxed);
-  block.open(bytes);
+  allocation& record = *block.record;
+  record.block = &block;
+  record.kind = memory_kind::pooled;
+  record.on_host = place_.is_host();
+  record.on = device_;
+  record.pool = this;
+  record.id = address_map::next_id();
+  record.sync_memops.store(place_.is_managed(), std::memory_order_relaxed);
+  permit(reinterpret_cast<void*>(record.start()), bytes);
+  record.open(bytes);
 }
 
-void memory_pool::push(allocation& block, engine::point until) {
-  bin& lists = bins_[bin_of(block.extent)];
-  auto list = std::find_if(lists.begin(), lists.end(), [&](const free_list& l) { return l.line == until.line; });
-  if (list == lists.end()) list = lists.insert(lists.end(), {until.line, nullptr, nullptr});
-  block.free_at = until;
-  block.older = list->newest;
-  block.newer = nullptr;
-  (list->newest != nullptr ? list->newest->newer : list->oldest) = &block;
-  list->newest = &block;
-  idle_ += block.extent;
-}
-
-allocation* memory_pool::unlink(bin& from, std::size_t list, allocation& block) noexcept {
-  free_list& links = from[list];
-  (block.older != nullptr ? block.older->newer : links.oldest) = block.newer;
-  (block.newer != nullptr ? block.newer->older : links.newest) = block.older;
-  if (links.oldest == nullptr) {
-    links = from.back();
-    from.pop_back();
-  }
-  idle_ -= block.extent;
-  return &block;
-}
-
-// Of the timeline's own blocks the newest, whose memory is the warmest; of the others the oldest, which was complete
-// first.
-allocation* memory_pool::take(std::size_t extent, const engine::timeline& by) noexcept {
-  bin& lists = bins_[bin_of(extent)];
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    if (lists[i].line != &by) continue;
-    for (allocation* block = lists[i].newest; block != nullptr; block = block->older) {
-      if (fits(*block, extent)) return unlink(lists, i, *block);
-    }
-  }
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    if (lists[i].line != nullptr && !opportunistic_) continue;
-    for (allocation* block = lists[i].oldest; block != nullptr && block->free_at.reached(); block = block->newer) {
-      if (fits(*block, extent)) return unlink(lists, i, *block);
-    }
-  }
-  return nullptr;
-}
-
-allocation* memory_pool::take_pending(std::size_t extent) noexcept {
-  bin& lists = bins_[bin_of(extent)];
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    for (allocation* block = lists[i].oldest; block != nullptr; block = block->newer) {
-      if (fits(*block, extent)) return unlink(lists, i, *block);
-    }
-  }
-  return nullptr;
-}
-
-allocation* memory_pool::make_block(std::size_t bytes, stream& by) {
+allocation* memory_pool::take_free(std::size_t bytes, const stream& by, bool has_grown) {
   const std::size_t extent = block_extent(bytes);
-  if (allocation* block = make_block_of(extent, by)) return block;
-  // What is left may be enough for the bytes, if not for their size of blocks.
-  if (const std::size_t least = backing::extent_of(bytes); least != extent) {
-    if (allocation* block = make_block_of(least, by)) return block;
-  }
-  return wait_for_block(extent, by);
+  const std::lock_guard lock{lock_};
+  // What was added is not used alone where it was added to something.
+  pool_block* block = has_grown ? space_.find_adjoining(extent, asker(by)) : find(extent, asker(by));
+  if (block == nullptr) return nullptr;
+  space_.take(*block, extent);
+  give_out(*block, bytes);
+  return block->record;
 }
 
-allocation* memory_pool::make_block_of(std::size_t extent, stream& by) {
-  if (!reserve(extent)) {
-    give_up_idle(&by);
-    if (!reserve(extent)) return nullptr;
-  }
-  backing memory = backing::obtain(extent, accounted_to(), sharing.store());
-  if (!memory) {
-    pool_registry::give_up_idle(*device_, &by);
-    memory = backing::obtain(extent, accounted_to(), sharing.store());
-    if (!memory) {
-      unreserve(extent);
-      return nullptr;
-    }
-  }
-  allocation* block = nullptr;
-  try {
-    block = &address_map::instance().add(reinterpret_cast<std::uintptr_t>(memory.get()), extent);
-  } catch (...) {
-    unreserve(extent);
-    throw;
-  }
-  block->kind = memory_kind::pooled;
-  block->on_host = place_.is_host();
-  block->on = device_;
-  block->pool = this;
-  memory.release();
-  return block;
-}
-
-// A block that is still in use, with the stream made to wait for its end.
-allocation* memory_pool::wait_for_block(std::size_t extent, stream& by) {
-  allocation* block = nullptr;
+// What is still in use, with the stream made to wait for its end.
+allocation* memory_pool::take_pending(std::size_t bytes, stream& by) {
+  const std::size_t extent = block_extent(bytes);
+  std::vector<engine::point> ends;
+  pool_block* block = nullptr;
   {
     const std::lock_guard lock{lock_};
     if (!internal_dependencies_) return nullptr;
-    block = take_pending(extent);
+    block = find(extent, asker(by, true));
+    if (block == nullptr) return nullptr;
+    std::size_t together = 0;
+    for (const pool_block* part = block; together < extent; part = part->behind) {
+      if (!asker(by).may_use(part->free_at)) ends.push_back(part->free_at);
+      together += part->extent;
+    }
+    space_.take(*block, extent);
+    give_out(*block, bytes);
   }
-  if (block == nullptr) return nullptr;
   try {
-    by.wait(block->free_at);
+    for (const engine::point end : ends) by.wait(end);
   } catch (...) {
-    const std::lock_guard lock{lock_};
-    push(*block, block->free_at);
+    for (const engine::point end : ends) engine::wait(end);
+    (void)free(*block->record, block->record->start(), {});
     throw;
   }
-  return block;
+  return block->record;
 }
 
-bool memory_pool::reserve(std::size_t extent) noexcept {
+// Reserves memory for a block. False where the pool's limit or the device's memory is reached, with all idle memory given up.
+bool memory_pool::grow(std::size_t extent, stream& by) {
+  if (grow_if_there(extent, by)) return true;
+  give_up_idle(&by);
+  if (grow_if_there(extent, by)) return true;
+  if (is_limited_below(extent)) return false;
+  pool_registry::give_up_idle(*device_, &by);
+  return grow_if_there(extent, by);
+}
+
+bool memory_pool::grow_if_there(std::size_t extent, const stream& by) {
   const std::lock_guard lock{lock_};
-  if (max_bytes_ != 0 && reserved_ + extent > max_bytes_) return false;
-  reserved_ += extent;
+  if (!space_.is_open() && !open_space()) return false;
+  std::size_t missing = 0;
+  pool_block* absent = space_.find_absent(extent, asker(by), missing);
+  if (absent == nullptr) return find(extent, asker(by)) != nullptr;
+  if (max_bytes_ != 0 && reserved_ + missing > max_bytes_) return false;
+  device* const from = accounted_to();
+  if (from != nullptr && !from->take(missing)) return false;
+  const auto give_up = [&] {
+    if (from != nullptr) from->give_back(missing);
+  };
+  while (missing != 0) {
+    auto* const at = reinterpret_cast<std::byte*>(space_.address_of(*absent));
+    const std::size_t bytes = std::min(missing, absent->extent);
+    if (!range_.use(at, bytes * pool_spread, sharing.store())) {
+      give_up();
+      return false;
+    }
+    try {
+      space_.provide(*absent, bytes);
+    } catch (...) {
+      give_up();
+      throw;
+    }
+    forbid(at, bytes * pool_spread);
+    reserved_ += bytes;
+    missing -= bytes;
+    while (missing != 0 && absent->is != pool_block::state::absent) absent = absent->behind;
+  }
   reserved_high_ = std::max(reserved_high_, reserved_);
   return true;
 }
 
-void memory_pool::unreserve(std::size_t extent) noexcept {
-  const std::lock_guard lock{lock_};
-  reserved_ -= extent;
+// Twice as many addresses as the device has memory, so that what is in use here and there leaves room for what is large.
+bool memory_pool::open_space() {
+  const std::size_t wanted = round_up(2 * device_->total_memory(), chunk_bytes_) * pool_spread;
+  if (range_.at() == nullptr && !range_.reserve(wanted, chunk_bytes_ * pool_spread)) return false;
+  space_.open(range_.at(), range_.bytes() / pool_spread, chunk_bytes_);
+  return true;
 }
 
-void memory_pool::trim(std::size_t keep) noexcept { release(collect_idle(keep, nullptr), nullptr); }
+bool memory_pool::is_limited_below(std::size_t more) const noexcept {
+  const std::lock_guard lock{lock_};
+  return max_bytes_ != 0 && reserved_ + more > max_bytes_;
+}
+
+void memory_pool::trim(std::size_t keep) noexcept { release_idle(leaves::at_least, keep, false, nullptr); }
 
 bool memory_pool::settle() noexcept {
   std::size_t threshold;
+  bool ended;
   {
     const std::lock_guard lock{lock_};
-    if (reserved_ <= threshold_ || idle_ == 0) return false;
+    if (destroyed_ && reserved_ == 0) return space_.is_left_to_work();
+    if (reserved_ <= threshold_ || !space_.has_idle()) return false;
     threshold = threshold_;
+    ended = destroyed_;
   }
-  trim(threshold);
+  release_idle(leaves::at_most, threshold, ended, nullptr);
   const std::lock_guard lock{lock_};
-  return reserved_ > threshold_ && idle_ != 0;
+  return reserved_ > threshold_ && space_.has_idle();
 }
 
-void memory_pool::give_up_idle(stream* by) noexcept {
-  release(collect_idle(0, by != nullptr ? &by->line() : nullptr), by);
-}
+void memory_pool::give_up_idle(stream* by) noexcept { release_idle(leaves::at_least, 0, true, by); }
 
-// Takes idle blocks, oldest first, as long as more than `keep` bytes stay. Gives them as a chain over `older`.
-allocation* memory_pool::collect_idle(std::size_t keep, const engine::timeline* by) noexcept {
+// Gives chunks back that nobody uses any more, or only the stream.
+void memory_pool::release_idle(leaves what, std::size_t bytes, bool complete_will_do, const stream* by) noexcept {
   const std::lock_guard lock{lock_};
-  allocation* chain = nullptr;
-  for (bin& lists : bins_) {
-    for (std::size_t i = lists.size(); i-- > 0;) {
-      const bool in_order = by != nullptr && lists[i].line == by;
-      allocation* next = nullptr;
-      for (allocation* block = lists[i].oldest; block != nullptr; block = next) {
-        if (!in_order && !block->free_at.reached()) break;
-        next = block->newer;
-        if (reserved_ - block->extent < keep) continue;
-        reserved_ -= block->extent;
-        unlink(lists, i, *block)->older = chain;
-        chain = block;
-      }
-    }
-  }
-  return chain;
-}
-
-void memory_pool::release(allocation* chain, stream* by) noexcept {
-  while (chain != nullptr) {
-    allocation& block = *chain;
-    chain = block.older;
-    auto* at = reinterpret_cast<void*>(block.start());
-    const std::size_t extent = block.extent;
-    const engine::point until = block.free_at;
-    block.pool = nullptr;
-    address_map::instance().remove(block);
-    if (until.reached()) {
-      backing::give_back(at, extent, accounted_to(), sharing.store());
-      continue;
-    }
-    // Its stream still uses it, but the memory counts as free from here on: what the stream allocates next comes later.
-    if (accounted_to() != nullptr) device_->give_back(extent);
-    try {
-      by->submit(engine::make_operation(backing_release{at, extent, nullptr, sharing.store()},
-                                        engine::operation_kind::work, true));
-    } catch (...) {
-      engine::wait(until);
-      backing::give_back(at, extent, nullptr, sharing.store());
-    }
+  while (what == leaves::at_most ? reserved_ > bytes : reserved_ >= bytes + chunk_bytes_) {
+    const pool_space::idle_memory idle = space_.remove_idle(complete_will_do, by != nullptr ? &by->line() : nullptr);
+    if (idle.at == nullptr) return;
+    reserved_ -= idle.bytes;
+    // A stream that still uses it will be through with it when it comes to what it allocates next: it counts as free from here on,
+    // and its addresses will go to nobody else before.
+    if (accounted_to() != nullptr) device_->give_back(idle.bytes);
+    permit(idle.at, idle.bytes * pool_spread);
+    if (idle.until.line == nullptr) range_.disuse(idle.at, idle.bytes * pool_spread, sharing.store());
   }
 }
 

@@ -12,7 +12,9 @@
 #include "embedded/engine/spin_lock.hpp"
 #include "embedded/model/allocation.hpp"
 #include "embedded/model/pool_place.hpp"
+#include "embedded/model/pool_range.hpp"
 #include "embedded/model/pool_sharing.hpp"
+#include "embedded/model/pool_space.hpp"
 
 namespace weir::embedded::model {
 
@@ -22,10 +24,13 @@ class stream;
 // A pool of blocks of device memory, or of whatever its place says (pool_place.hpp).
 //
 // A freed block stays, with the point at which its free is complete. It is given out again where nothing can still be
-// using it: in the timeline of its free, whose later work comes after it, or anywhere once the point is reached.
-// What lies idle above the release threshold goes back to the device when a thread has waited for work.
+// using it: in the timeline of its free, whose later work comes after it; in one that has waited for the free (follow event
+// dependencies); anywhere once the point is reached (opportunistic); and, where there is no other memory left, in a timeline that is
+// made to wait for it (internal dependencies). pool_space.hpp has how blocks are split and joined.
 //
-// Blocks come in eight sizes to the power of two, and are neither split nor joined.
+// Memory is reserved in chunks of 32 MiB, or of an eighth of a small device. One that lies idle above the release threshold goes
+// back to the device when a thread has waited for the work that used it. As on an H200, a free is known to be complete only where the
+// host has waited for it with the stream, an event or the context; other calls that happen to wait do not tell.
 //
 // Objects are reused (handle_table.hpp): open() begins a life. pool_registry.hpp knows which there are.
 //
@@ -39,6 +44,13 @@ class memory_pool {
   void end() noexcept;
   [[nodiscard]] bool finished() const noexcept;
 
+  // After that: gives its addresses back.
+  void close() noexcept;
+
+  // Its handle, also once it is destroyed.
+  [[nodiscard]] abi::CUmemoryPool handle() const noexcept { return handle_; }
+  void set_handle(abi::CUmemoryPool handle) noexcept { handle_ = handle; }
+
   // A block for work that is submitted to the stream from now on. No bytes give null. CUDA_ERROR_OUT_OF_MEMORY where
   // the pool's or the device's memory is used up. Throws std::bad_alloc.
   abi::CUresult allocate(std::size_t bytes, stream& by, abi::CUdeviceptr* out);
@@ -47,7 +59,7 @@ class memory_pool {
   // caller took it for, because another thread freed it, too. Throws std::bad_alloc, and then nothing has changed.
   bool free(allocation& block, std::uintptr_t address, engine::point until);
 
-  // Gives idle blocks back to the device while more than `keep` bytes stay. Blocks whose free is not complete stay.
+  // Gives idle memory back to the device as long as `keep` bytes stay. What is not known to be complete stays.
   void trim(std::size_t keep) noexcept;
 
   // The attributes: the reuse policies as int, all others in 64 bits.
@@ -70,45 +82,40 @@ class memory_pool {
   bool settle() noexcept;
 
   // For a device that has run out: gives back all that is idle. Where a stream is named, also what is idle for its
-  // later work: that counts as given back at once, and goes in the order of the stream.
+  // later work: that counts as given back at once.
   void give_up_idle(stream* by) noexcept;
 
  private:
-  // Free blocks of one size that were freed in one timeline, in that order.
-  struct free_list {
-    engine::timeline* line;
-    allocation* oldest;
-    allocation* newest;
-  };
-  using bin = std::vector<free_list>;
-
   // With the lock held.
-  void push(allocation& block, engine::point until);
-  allocation* take(std::size_t extent, const engine::timeline& by) noexcept;
-  allocation* take_pending(std::size_t extent) noexcept;
-  allocation* unlink(bin& from, std::size_t list, allocation& block) noexcept;
-  allocation* collect_idle(std::size_t keep, const engine::timeline* by) noexcept;
-  void give_out(allocation& block, std::size_t bytes) noexcept;
+  [[nodiscard]] pool_asker asker(const stream& by, bool takes_all = false) const noexcept;
+  pool_block* find(std::size_t extent, const pool_asker& by) noexcept;
+  void give_out(pool_block& block, std::size_t bytes) noexcept;
+  bool open_space();
 
-  allocation* make_block(std::size_t bytes, stream& by);
-  allocation* make_block_of(std::size_t extent, stream& by);
-  allocation* wait_for_block(std::size_t extent, stream& by);
-  bool reserve(std::size_t extent) noexcept;
-  void unreserve(std::size_t extent) noexcept;
-  void release(allocation* chain, stream* by) noexcept;
+  allocation* take_free(std::size_t bytes, const stream& by, bool has_grown);
+  allocation* take_pending(std::size_t bytes, stream& by);
+  bool grow(std::size_t extent, stream& by);
+  bool grow_if_there(std::size_t extent, const stream& by);
+  bool is_limited_below(std::size_t more) const noexcept;
   [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? device_ : nullptr; }
+
+  // What is left when idle memory goes back: not more than so many bytes, or not less.
+  enum class leaves : std::uint8_t { at_most, at_least };
+  void release_idle(leaves what, std::size_t bytes, bool complete_will_do, const stream* by) noexcept;
 
   device* device_ = nullptr;
   pool_place place_;
-  std::size_t max_bytes_ = 0;  // 0: the device's memory is the limit
+  std::size_t max_bytes_ = 0;    // 0: the device's memory is the limit
+  std::size_t chunk_bytes_ = 0;  // the steps in which it grows
+  abi::CUmemoryPool handle_ = nullptr;
 
   mutable engine::spin_lock lock_;  // guards what follows
-  std::vector<bin> bins_;
+  pool_range range_;
+  pool_space space_;
   std::size_t threshold_ = 0;
   std::size_t reserved_ = 0, reserved_high_ = 0;
   std::size_t used_ = 0, used_high_ = 0;
-  std::size_t idle_ = 0;       // bytes in free blocks
-  bool follow_events_ = true;  // told back; a wait for an event does not show which frees it covers
+  bool follow_events_ = true;
   bool opportunistic_ = true;
   bool internal_dependencies_ = true;
   bool destroyed_ = false;

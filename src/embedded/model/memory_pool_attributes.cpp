@@ -54,7 +54,7 @@ CUresult memory_pool::set(CUmemPool_attribute attribute, const void* value) noex
       return CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
       threshold_ = read<cuuint64_t>(value);
-      if (idle_ != 0) pool_registry::expect_idle_memory();
+      if (space_.has_idle()) pool_registry::expect_idle_memory();
       return CUDA_SUCCESS;
     // High marks can only be brought down to what is now.
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:

@@ -53,7 +53,7 @@ CUresult free_pinned(void* pointer) {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   allocation* found = address_map::instance().close(address, memory_kind::pinned);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->owner->synchronize();
+  found->owner->wait_for_work();
   const std::size_t extent = found->extent;
   address_map::instance().remove(*found);
   backing::give_back(pointer, extent, nullptr);
@@ -91,7 +91,7 @@ CUresult unregister_host(void* pointer) {
   if (found == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   found = address_map::instance().close(address, memory_kind::registered);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->owner->synchronize();
+  found->owner->wait_for_work();
   address_map::instance().remove(*found);
   return CUDA_SUCCESS;
 }

@@ -45,7 +45,7 @@ memory_pool& make(registry& known, device& on, const pool_place& place, std::siz
     throw;
   }
   known.pools.push_back(pool);
-  known.handles.publish(pool);
+  pool->set_handle(static_cast<CUmemoryPool>(known.handles.publish(pool)));
   return *pool;
 }
 
@@ -81,9 +81,7 @@ CUmemoryPool create(device& on, const pool_place& place, std::size_t max_bytes) 
 
 memory_pool* find(CUmemoryPool handle) noexcept { return the_registry().handles.find(handle); }
 
-CUmemoryPool handle_of(const memory_pool& pool) noexcept {
-  return static_cast<CUmemoryPool>(the_registry().handles.handle_of(&pool));
-}
+CUmemoryPool handle_of(const memory_pool& pool) noexcept { return pool.handle(); }
 
 bool destroy(memory_pool& pool) noexcept {
   device& on = pool.owner();
@@ -145,6 +143,7 @@ void settle_all() noexcept {
     more |= pool.settle();
     if (pool.finished()) {
       known.pools.erase(known.pools.begin() + static_cast<std::ptrdiff_t>(i));
+      pool.close();
       pool.sharing.clear();
       known.handles.recycle(&pool);
     }

@@ -22,7 +22,7 @@ namespace pool_registry {
 // The pool behind a handle; null where there is none.
 [[nodiscard]] memory_pool* find(abi::CUmemoryPool handle) noexcept;
 
-// The handle of a pool; null once it is destroyed.
+// The handle of a pool, also of one that is destroyed.
 [[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
 
 // Ends a pool for the program. What was allocated from it lives on; a device whose current pool it was goes back to its

@@ -71,6 +71,12 @@ void shared_store::remove(void* at, std::size_t bytes) noexcept {
   release();
 }
 
+void shared_store::vacate(void* at, std::size_t bytes) noexcept {
+  madvise(at, bytes, MADV_REMOVE);
+  mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  release();
+}
+
 int shared_store::publish(unsigned long long id, std::uintptr_t address, std::size_t bytes) noexcept {
   const std::lock_guard lock{mutex_};
   int number = 0;

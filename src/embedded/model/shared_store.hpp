@@ -55,6 +55,9 @@ class shared_store {
   // Ends pages that place() put there, for this process and for others that have them open: they go back to the system.
   void remove(void* at, std::size_t bytes) noexcept;
 
+  // The same, but the addresses stay taken, by private pages.
+  void vacate(void* at, std::size_t bytes) noexcept;
+
   // Makes a piece of the store one that may be opened. Its number; -1 where there are too many.
   [[nodiscard]] int publish(unsigned long long id, std::uintptr_t address, std::size_t bytes) noexcept;
   void withdraw(int piece) noexcept;

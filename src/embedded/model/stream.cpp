@@ -28,9 +28,14 @@ struct reclaim {
   stream* closed;
 
   void run() const noexcept {
+    closed->line().make_known_to_host(closed->line().completed());
     closed->owner().remove(*closed);
     this_process().streams.recycle(closed);
   }
+};
+
+struct nothing {
+  void run() const noexcept {}
 };
 
 // A copy that does not fit into an operation.
@@ -62,6 +67,7 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
 
 void stream::close() noexcept {
   timeline& line = *line_;
+  if (line.drained()) line.make_known_to_host(line.submitted());  // what it freed is free for everybody
   {
     timeline::submission last{line};
     last.add(make_operation(reclaim{this}, operation_kind::work, true));
@@ -112,6 +118,15 @@ point stream::submit(std::span<const operation> ops) {
 point stream::record() {
   timeline::submission to{*line_};
   if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  to.note_record();
+  return to.end();
+}
+
+point stream::end_of_use() {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  // Who waits for the event that was recorded here, or has waited for all that there was, does not come after what happens now.
+  if (to.is_recorded() || line_->is_known_to_host(to.end().count)) to.add(make_operation(nothing{}));
   return to.end();
 }
 
@@ -120,6 +135,7 @@ bool stream::record_with(const operation& op, point& at) {
   order_with_default_stream(to);
   const bool pending = !to.end().reached();
   if (pending) to.add(op);
+  to.note_record();
   at = to.end();
   return pending;
 }
@@ -181,7 +197,7 @@ bool stream::idle() {
 
 void stream::synchronize() {
   if (role_ != stream_role::legacy) {
-    engine::wait(line_->submitted_point());
+    engine::wait_for_host(line_->submitted_point());
     pool_registry::after_synchronize();
     return;
   }
@@ -189,7 +205,7 @@ void stream::synchronize() {
   owner().for_each_stream([&](const stream& other) {
     if (other.role_ == stream_role::blocking) points.push_back(other.line_->submitted_point());
   });
-  for (const point p : points) engine::wait(p);
+  for (const point p : points) engine::wait_for_host(p);
   pool_registry::after_synchronize();
 }
 

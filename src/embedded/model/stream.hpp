@@ -74,7 +74,10 @@ class stream {
   // each stream it is work: what is ordered with the legacy stream by it stays so.
   engine::point record();
 
-  // The same, with an operation that runs there. It is not submitted where the point is reached already: false.
+  // The same for the end of the use of some memory: behind every event that was recorded before.
+  engine::point end_of_use();
+
+  // The point of record(), with an operation that runs there. It is not submitted where the point is reached already: false.
   bool record_with(const engine::operation& op, engine::point& at);
 
   // Makes later work wait until the point is reached.

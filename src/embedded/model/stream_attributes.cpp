@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <mutex>
 
 #include "embedded/model/context.hpp"
@@ -18,11 +19,13 @@ namespace {
 // They change rarely and are no part of any work, so that one lock for all streams will do.
 std::mutex attributes_mutex;
 
+// As an H200 has it: a ratio that is no number is as good as any.
 bool acceptable(const CUaccessPolicyWindow& window, const device& on) noexcept {
   int most = 0;
-  return on.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, most) &&
-         window.num_bytes <= static_cast<std::size_t>(most) && window.missProp != CU_ACCESS_PROPERTY_PERSISTING &&
-         window.hitRatio >= 0.0f && window.hitRatio <= 1.0f;
+  const bool fits = on.attribute(CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, most) &&
+                    window.num_bytes <= static_cast<std::size_t>(most);
+  const bool outside = window.hitRatio < 0.0f || window.hitRatio > 1.0f;
+  return fits && !outside && window.missProp != CU_ACCESS_PROPERTY_PERSISTING;
 }
 
 bool acceptable(CUsynchronizationPolicy policy) noexcept {

@@ -9,44 +9,49 @@ using namespace abi;
 
 namespace {
 
-// A word that streams may use: aligned, in device, pinned or registered memory, not in managed nor in a pool's.
-CUresult find_word(CUdeviceptr address, std::uint32_t size, void*& out) {
-  if (address == 0 || address % size != 0) return CUDA_ERROR_INVALID_VALUE;
+// A word that streams may use: aligned, in device, pinned or registered memory, not in managed, nor in a pool's. It may reach over the
+// end of an allocation, as far as memory is there. A capture keeps the address as it is given.
+CUresult find_word(CUdeviceptr address, std::uint32_t size, word_check check, void*& out) {
+  if (address % size != 0) return CUDA_ERROR_INVALID_VALUE;
+  out = reinterpret_cast<void*>(address);
+  if (check == word_check::alignment) return CUDA_SUCCESS;
   const allocation* in = address_map::find(address);
   if (in == nullptr || in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
-      !in->holds_range(address, size)) {
+      address - in->start() + size > in->extent) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  out = reinterpret_cast<void*>(address);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_wait& out) {
-  if ((flags & CU_STREAM_WAIT_VALUE_FLUSH) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // as the device attribute says
-  if (flags > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
+CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_wait& out,
+                   word_check check) {
+  constexpr unsigned flush = CU_STREAM_WAIT_VALUE_FLUSH;
+  if ((flags & ~flush) > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & flush) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // as the device attribute says
   void* word = nullptr;
-  if (const CUresult status = find_word(address, size, word); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = find_word(address, size, check, word); status != CUDA_SUCCESS) return status;
   out = {word, value, flags, size};
   return CUDA_SUCCESS;
 }
 
-CUresult make_write(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_write& out) {
+CUresult make_write(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_write& out,
+                    word_check check) {
   if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
     return CUDA_ERROR_INVALID_VALUE;  // an H200 knows no write without barrier
   void* word = nullptr;
-  if (const CUresult status = find_word(address, size, word); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = find_word(address, size, check, word); status != CUDA_SUCCESS) return status;
   out = {word, value, size};
   return CUDA_SUCCESS;
 }
 
-CUresult make_work(const CUstreamBatchMemOpParams& op, value_work& out) {
+CUresult make_work(const CUstreamBatchMemOpParams& op, value_work& out, word_check check) {
   const auto wait = [&](std::uint64_t value, std::uint32_t size) {
-    return make_wait(op.waitValue.address, value, size, op.waitValue.flags, out.emplace<value_wait>());
+    return make_wait(op.waitValue.address, value, size, op.waitValue.flags, out.emplace<value_wait>(), check);
   };
   const auto write = [&](std::uint64_t value, std::uint32_t size) {
-    return make_write(op.writeValue.address, value, size, op.writeValue.flags, out.emplace<value_write>());
+    return make_write(op.writeValue.address, value, size, op.writeValue.flags, out.emplace<value_write>(), check);
   };
   switch (op.operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32: return wait(op.waitValue.value, 4);

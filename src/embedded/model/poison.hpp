@@ -1,0 +1,32 @@
+// model/poison.hpp - telling the address sanitizer what of the driver's memory the program may touch.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEIR_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEIR_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+#if defined(WEIR_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace weir::embedded::model {
+
+// Nothing happens where there is no sanitizer.
+inline void forbid([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(WEIR_ADDRESS_SANITIZER)
+  __asan_poison_memory_region(at, bytes);
+#endif
+}
+inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(WEIR_ADDRESS_SANITIZER)
+  __asan_unpoison_memory_region(at, bytes);
+#endif
+}
+
+}  // namespace weir::embedded::model
