@@ -32,8 +32,8 @@ WEIR_EXPORT void give_back_word(tracked_memory& slot) noexcept;
 }  // namespace detail
 
 // A word in memory that the device of a stream reaches: pinned or registered memory of the host, or memory of a device.
-// Drivers refuse pageable and managed memory (invalid_value). Borrowed: valid while the memory is. Trivially copyable;
-// pass by value. wait_value() and write_value() take it.
+// Drivers refuse pageable memory, managed memory, and that of pools, which is a buffer's (invalid_value). Borrowed: valid
+// while the memory is. Trivially copyable; pass by value. wait_value() and write_value() take it.
 template <word_value T>
 class word_ref {
  public:
