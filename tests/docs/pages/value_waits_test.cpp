@@ -31,17 +31,17 @@ TEST(ValueWaitsPage, Batch) {
   const weir::stream s{gpu};
   weir::word<std::uint32_t> filled{1};
   weir::word<std::uint32_t> emptied;
-  weir::buffer<std::uint64_t> counters{s, 8};
-  weir::fill(s, std::span{reinterpret_cast<std::uint32_t*>(counters.data()), 16}, 0u);
+  weir::pinned_buffer<std::uint64_t> counters{8};
   // [value-waits-batch]
   weir::value_batch step;
   step.wait(filled, weir::until::geq, 1)
       .write(emptied, 1)
-      .write(weir::word_ref{counters, 3}, 7);  // an element of a buffer
+      .write(weir::word_ref{counters, 3}, 7);  // an element of a pinned buffer
   step.submit(s);
   // [/value-waits-batch]
   s.sync();
   EXPECT_EQ(emptied.load(), 1u);
+  EXPECT_EQ(counters[3], 7u);
 }
 
 }  // namespace
