@@ -49,7 +49,9 @@ pool_role::pool_role(const stream_role& role)
       options_{role.streams},
       settings_{role.settings},
       limit_{role.limit},
-      slots_{new pool_slot[role.limit]} {}
+      slots_{new pool_slot[role.limit]} {
+  for (pool_slot& slot : slots()) slot.role = this;
+}
 
 // There are few, so that looking at all costs less than a list that threads would contend for.
 pool_slot* pool_role::longest_idle() const noexcept {
@@ -66,13 +68,45 @@ pool_slot* pool_role::longest_idle() const noexcept {
   return found;
 }
 
+bool pool_role::reserve() noexcept {
+  unsigned now = reserved_.load(std::memory_order_relaxed);
+  while (now < limit_) {
+    if (reserved_.compare_exchange_weak(now, now + 1)) return true;
+  }
+  return false;
+}
+
+// Looking at one place after the other may miss the one that is free, where others give back and take meanwhile. Whoever
+// has reserved one knows that it is there, and looks again.
 pool_slot* pool_role::lend(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at) {
+  if (!reserve()) return nullptr;
+  try {
+    pool_slot* const slot = pick(gpu, clock, at);
+    if (slot == nullptr) reserved_.fetch_sub(1);
+    return slot;
+  } catch (...) {
+    reserved_.fetch_sub(1);
+    throw;
+  }
+}
+
+void pool_role::take_back(pool_slot& slot, std::atomic<std::uint64_t>& clock) noexcept {
+  slot.came_back.store(clock.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  slot.state.store(slot_state::idle);
+  reserved_.fetch_sub(1);
+}
+
+pool_slot* pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at) {
   // A stream that captures goes to the end of the row, so that each is asked once at most.
-  for (unsigned asked = 0; asked < limit_;) {
+  for (unsigned capturing = 0; capturing < limit_;) {
     pool_slot* const slot = longest_idle();
-    if (slot == nullptr) break;
+    if (slot == nullptr) {
+      if (pool_slot* const fresh = make(gpu, slot_state::lent, at)) return fresh;
+      if (capturing != 0) return nullptr;
+      std::this_thread::yield();
+      continue;
+    }
     if (!move_on(*slot, slot_state::idle, slot_state::lent)) continue;
-    ++asked;
     try {
       const CUstream stream = slot->handle.load(std::memory_order_relaxed);
       if (!is_capturing(stream, at)) {
@@ -87,6 +121,7 @@ pool_slot* pool_role::lend(weir::device gpu, std::atomic<std::uint64_t>& clock, 
     }
     slot->came_back.store(clock.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     slot->state.store(slot_state::idle);
+    ++capturing;
   }
   return make(gpu, slot_state::lent, at);
 }
@@ -179,8 +214,7 @@ pool_role& pool_core::role(std::string_view name, const char* call, call_site at
 
 // Either this sees that the pool is closed, or whoever closes it sees that the stream is idle.
 void pool_core::take_back(pool_slot& slot) noexcept {
-  slot.came_back.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  slot.state.store(slot_state::idle);
+  slot.role->take_back(slot, clock_);
   if (closed_.load()) close();
 }
 

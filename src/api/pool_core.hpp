@@ -24,8 +24,11 @@ enum class slot_state : std::uint8_t {
   lent,
 };
 
+class pool_role;
+
 // The place of one stream. Whoever changes the state from idle or empty to another one has the place to itself.
 struct pool_slot {
+  pool_role* role = nullptr;  // whose it is
   std::atomic<slot_state> state{slot_state::empty};
   std::atomic<std::uint64_t> came_back{0};     // by the pool's clock
   std::atomic<abi::CUstream> handle{nullptr};  // once there is a stream; null before
@@ -42,6 +45,7 @@ class pool_role {
   // A stream for one holder, marked as lent; null if there is none. Throws what the driver says of it, with everything
   // as before.
   [[nodiscard]] pool_slot* lend(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at);
+  void take_back(pool_slot& slot, std::atomic<std::uint64_t>& clock) noexcept;
   // The stream whose turn it is; null if all are left in captures.
   [[nodiscard]] abi::CUstream next(weir::device gpu, call_site at);
   // Makes a stream where there is none yet, and leaves it in the state `then`; null if the limit is reached.
@@ -56,6 +60,8 @@ class pool_role {
  private:
   [[nodiscard]] std::span<pool_slot> slots() const noexcept { return {slots_.get(), limit_}; }
   [[nodiscard]] pool_slot* longest_idle() const noexcept;
+  [[nodiscard]] bool reserve() noexcept;
+  [[nodiscard]] pool_slot* pick(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at);
 
   std::string name_;
   stream_options options_;
@@ -63,6 +69,7 @@ class pool_role {
   unsigned limit_;
   std::unique_ptr<pool_slot[]> slots_;
   std::atomic<unsigned> turn_{0};
+  std::atomic<unsigned> reserved_{0};  // streams that are lent or promised to somebody who looks for one
 };
 
 // The pool and each lease hold it.

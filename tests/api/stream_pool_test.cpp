@@ -296,5 +296,22 @@ TEST_F(StreamPool, ThreadsNeverShareALease) {
   EXPECT_LE(pool.count("a").made, 3u);
 }
 
+TEST_F(StreamPool, AsManyThreadsAsStreamsNeverMissOne) {
+  constexpr unsigned many = 4;
+  const stream_pool pool{gpu, {.limit = many}};
+  std::atomic<int> missed{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < many; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) {
+        if (!pool.try_acquire()) ++missed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(missed, 0);
+  EXPECT_EQ(pool.count().lent, 0u);
+}
+
 }  // namespace
 }  // namespace weir
