@@ -172,8 +172,9 @@ constinit bool is_there = false;  // under `changing`: in use, or under the one 
 }  // namespace
 
 void set_verification(bool on) {
-  const driver_table* const now = &driver();
+  static_cast<void>(driver());  // there is one from here on
   const std::lock_guard lock{changing};
+  const driver_table* const now = table_in_use.load(std::memory_order_acquire);
   verification_on.store(on, std::memory_order_relaxed);
   if (on && !is_there) {
     below.store(now, std::memory_order_release);

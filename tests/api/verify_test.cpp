@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -60,6 +62,22 @@ TEST_F(Verify, IsTurnedOnAndOff) {
   EXPECT_TRUE(verify_operations(true));
   EXPECT_TRUE(verify_operations(false));
   EXPECT_FALSE(verifying_operations());
+}
+
+TEST_F(Verify, IsTurnedOnAndOffBySeveralThreads) {
+  const driver_table* const before = detail::table_in_use;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 2000; ++i) static_cast<void>(verify_operations(i % 2 == 0));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  static_cast<void>(verify_operations(false));
+  EXPECT_EQ(detail::table_in_use, before);
+  static_cast<void>(verify_operations(true));
+  fill(s, x, 1u);
+  static_cast<void>(verify_operations(false));
 }
 
 TEST_F(Verify, CostsNothingWhileItIsOff) {
