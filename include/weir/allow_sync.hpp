@@ -27,8 +27,9 @@ enum class syncs : unsigned char {
 //   for (const auto& w : watch.seen()) ...          // which waits, where, how often
 //
 // It is about sync(), sync_for(), sync_until(), sync_elapsed(), shutdown() and sync_scope() of streams, events, contexts
-// and devices, closing pinned memory, and copies of pageable memory, which a driver stages while the caller waits. Not
-// about done() and try_done(), which only look, nor about the program's own calls of the driver and other libraries.
+// and devices, close() of memory that waits for its users (pinned, managed, mapped, of several processes), and copies of
+// pageable memory, also in a batch, which a driver stages while the caller waits. Not about done() and try_done(), which
+// only look, nor about the program's own calls of the driver and other libraries.
 // Guards nest: the innermost one decides, and at its end the one before does again, also if the block ends by an
 // exception. Each ends on the thread that began it. Other threads are not concerned. Without one all is allowed, and a
 // wait costs a load more.

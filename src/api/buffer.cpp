@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/free_when_unused.hpp"
+#include "api/green_state.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
 #include "api/make_current.hpp"
@@ -74,8 +75,9 @@ stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t
 // Throws before anything has changed.
 void stream_memory::belong_to(stream_ref stream, call_site at) {
   const CUstream handle = stream.get();
-  const CUcontext context = context_of(handle, at);
+  CUcontext context = context_of(handle, at);
   if (context == nullptr) fail(errc::invalid_context, "cuMemAllocAsync", stream, at);
+  if (!is_default(handle)) context = memory_context(context, at);
   stream_state* const before = std::exchange(state_, is_default(handle) ? nullptr : hold_stream(handle, share::user));
   stream_ = handle;
   device_context_ = context;

@@ -22,16 +22,15 @@ namespace {
          to.owner->device_context() != nullptr && from.owner->device_context() != to.owner->device_context();
 }
 
-// Memory that the driver does not know: the call may wait while it is staged.
-[[nodiscard]] bool is_pageable(const region& where) {
+}  // namespace
+
+bool is_pageable(const region& where) {
   if (where.owner != nullptr) return false;
   unsigned type = 0;
   const CUresult answer =
       driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device_address(where.address));
   return answer != CUDA_SUCCESS;
 }
-
-}  // namespace
 
 void copy_region(stream_ref stream, const region& from, const region& to, call_site at) {
   constexpr const char* call = "cuMemcpyAsync";

@@ -2,7 +2,10 @@
 #include <weir/copy_batch.hpp>
 
 #include "api/check.hpp"
+#include "api/green_state.hpp"
 #include "api/make_current.hpp"
+#include "api/may_wait.hpp"
+#include "api/operand.hpp"
 #include "api/refuse_in_capture.hpp"
 #include "api/stream_state.hpp"
 
@@ -28,6 +31,9 @@ struct copy_list {
   std::vector<const tracked_memory*> target_owners;
   bool has_owners = false;
 
+  [[nodiscard]] region source(std::size_t i) const noexcept { return side(sources[i], i, source_owners[i]); }
+  [[nodiscard]] region target(std::size_t i) const noexcept { return side(targets[i], i, target_owners[i]); }
+
   // Room for one more, so that adding it cannot fail halfway.
   void make_room() {
     if (sizes.size() < sizes.capacity()) return;
@@ -39,6 +45,11 @@ struct copy_list {
     source_owners.reserve(room);
     target_owners.reserve(room);
     sizes.reserve(room);  // last: whether there is room is seen by this one
+  }
+
+ private:
+  [[nodiscard]] region side(CUdeviceptr address, std::size_t i, const tracked_memory* owner) const noexcept {
+    return region{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), sizes[i], owner};
   }
 };
 
@@ -65,7 +76,7 @@ constexpr const char* call = "cuMemcpyBatchAsync";
 class batch_operands {
  public:
   batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
-      : stream_{stream}, context_{context} {
+      : stream_{stream}, context_{memory_context(context, at)} {
     if (!list.has_owners) return;
     note(list.source_owners, at);
     note(list.target_owners, at);
@@ -100,13 +111,15 @@ void copy_one_by_one(const copy_list& list, stream_ref stream, call_site at) {
       fail(errc::call_requires_newer_driver, call, stream, at);
     }
   }
-  const auto region_at = [&](CUdeviceptr address, std::size_t i, const tracked_memory* owner) {
-    return region{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), list.sizes[i], owner};
-  };
+  for (std::size_t i = 0; i < list.sizes.size(); ++i) copy_region(stream, list.source(i), list.target(i), at);
+}
+
+// With a guard against waits of the host: would one of the copies wait?
+[[nodiscard]] bool may_stage(const copy_list& list) {
   for (std::size_t i = 0; i < list.sizes.size(); ++i) {
-    copy_region(stream, region_at(list.sources[i], i, list.source_owners[i]),
-                region_at(list.targets[i], i, list.target_owners[i]), at);
+    if (is_pageable(list.source(i)) || is_pageable(list.target(i))) return true;
   }
+  return false;
 }
 
 }  // namespace
@@ -185,6 +198,9 @@ void copy_batch::enqueue(stream_ref stream, call_site at) const {
   if (detail::open_captures.load(std::memory_order_relaxed) != 0) detail::refuse_in_capture(handle, detail::call, at);
 
   copy_list& list = *list_;
+  if (detail::innermost_guard != nullptr && detail::may_stage(list)) [[unlikely]] {
+    detail::may_wait(detail::call, at);
+  }
   CUctx_st* const context = detail::context_of(handle, at);
   const detail::batch_operands operands{list, stream, context, at};
   // Memory of a pool of another device is not taken in a batch, though it can be copied.

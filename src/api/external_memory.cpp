@@ -4,6 +4,7 @@
 #include "api/check.hpp"
 #include "api/free_when_unused.hpp"
 #include "api/make_current.hpp"
+#include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
 
 #include <fcntl.h>
@@ -146,6 +147,7 @@ void mapped_memory::close(call_site at) {
   if (closed()) return;
   const subject on = subject::memory(address_);
   permit("cuMemFree", on, at);
+  may_wait("cuMemFree", at);
   void* const address = address_;
   first_failure failure;
   if (const std::unique_ptr<use_list> uses{uses_}) uses->sync(failure);

@@ -2,6 +2,8 @@
 #include "api/green_state.hpp"
 
 #include "api/check.hpp"
+#include "api/names.hpp"
+#include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 
 #include <mutex>
@@ -45,6 +47,18 @@ bool is_green(abi::CUcontext context) noexcept {
   return green_state::find(context) != nullptr;
 }
 
+abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
+  if (count.load(std::memory_order_acquire) == 0) return context;
+  int ordinal = 0;
+  {
+    const std::lock_guard hold{lock};
+    const green_state* const found = green_state::find(context);
+    if (found == nullptr) return context;
+    ordinal = found->device;
+  }
+  return primary_context(weir::device{ordinal}, at);
+}
+
 errc green_state::let_go() noexcept {
   {
     // With the lock, so that nobody takes a share in one that ends.
@@ -66,6 +80,7 @@ errc green_state::let_go() noexcept {
 }
 
 errc green_state::destroy() noexcept {
+  forget_name(named::context, context);
   const abi::CUresult answer = driver().cuGreenCtxDestroy(handle);
   delete this;
   return static_cast<errc>(answer);

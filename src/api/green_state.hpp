@@ -3,6 +3,7 @@
 
 #include "driver/abi.hpp"
 
+#include <weir/call_site.hpp>
 #include <weir/errc.hpp>
 
 #include <atomic>
@@ -30,6 +31,7 @@ class green_state {
  private:
   friend green_state* hold_green(abi::CUcontext context) noexcept;
   friend bool is_green(abi::CUcontext context) noexcept;
+  friend abi::CUcontext memory_context(abi::CUcontext context, call_site at);
   [[nodiscard]] static green_state* find(abi::CUcontext context) noexcept;
   ~green_state() = default;
   [[nodiscard]] errc destroy() noexcept;
@@ -43,5 +45,9 @@ class green_state {
 
 // Is it one of a green context of weir's?
 [[nodiscard]] bool is_green(abi::CUcontext context) noexcept;
+
+// The context that memory of another context's streams is said to be of: of a green one of weir's the primary context,
+// which shares it and does not end before it; else the same.
+[[nodiscard]] abi::CUcontext memory_context(abi::CUcontext context, call_site at);
 
 }  // namespace weir::detail

@@ -7,6 +7,9 @@
 
 namespace weir::detail {
 
+// Is it memory that the driver does not know? A copy may wait then while it is staged.
+[[nodiscard]] bool is_pageable(const region& where);
+
 // Made before the operation is queued: refuses closed memory, and notes the stream in memory of weir's that is used
 // away from its own. Nothing but a comparison for memory at home, or of others.
 class operand {

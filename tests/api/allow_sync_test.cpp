@@ -3,6 +3,7 @@
 #include <weir/buffer.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
+#include <weir/copy_batch.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/sync_scope.hpp>
 
@@ -71,11 +72,14 @@ TEST_F(AllowSync, LooksAndQueuedWorkAreNoWaits) {
 // A driver stages pageable memory, and the caller waits for that.
 TEST_F(AllowSync, CopiesOfPageableMemoryAreWaits) {
   buffer<int> x{s, 10};
+  pinned_buffer<int> pinned{10};
   std::vector<int> pageable(10);
   {
     const allow_sync none{false};
     EXPECT_EQ(result_of([&] { copy(s, pageable, x); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { copy(s, x, pageable); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { copy_batch{}.add(x, pageable).enqueue(s); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { copy_batch{}.add(x, pinned).enqueue(s); }), errc::success);
   }
   copy(s, x, pageable);
   s.sync();

@@ -1,4 +1,5 @@
 // external_memory_test.cpp - memory of others: imported once, mapped in parts, given back when nobody uses it.
+#include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/copy.hpp>
 #include <weir/deferred.hpp>
@@ -167,6 +168,17 @@ TEST_F(ExternalMemory, WhatIsInUseIsGivenBackWhenItsWorkIsDone) {
   EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 1);
   EXPECT_EQ(calls.count(&driver_table::cuDestroyExternalMemory), 1);
   EXPECT_EQ(word_at(0), 9u);
+}
+
+// Closing waits for its users.
+TEST_F(ExternalMemory, IsNotClosedWhereTheHostMustNotWait) {
+  mapped_buffer<std::uint32_t> x{import(), 0, 1};
+  {
+    const allow_sync none{false};
+    EXPECT_EQ(result_of([&] { x.close(); }), errc::not_permitted);
+  }
+  EXPECT_FALSE(x.closed());
+  x.close();
 }
 
 TEST_F(ExternalMemory, HostFunctionsMayNotImportOrMap) {

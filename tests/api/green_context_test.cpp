@@ -4,6 +4,7 @@
 #include <weir/fill.hpp>
 #include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
+#include <weir/name.hpp>
 
 #include <optional>
 #include <utility>
@@ -164,6 +165,33 @@ TEST_F(GreenContext, AStreamKeepsItsContextAlive) {
   EXPECT_EQ(sm_part::of(*t).count(), some().count());
   t.reset();
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
+}
+
+// All contexts of a device share its memory.
+TEST_F(GreenContext, ABufferThatWentToAnotherStreamOutlivesIt) {
+  std::optional<green_context> green{some()};
+  std::optional<stream> s{*green};
+  const stream t{gpu};
+  buffer<int> x{*s, 10};
+  fill(*s, x, 7);
+  x.set_stream(t);
+  s.reset();
+  green.reset();
+  buffer<int> y{t, 10};
+  std::vector<int> host(10);
+  copy(t, x, y);
+  copy(t, y, host);
+  t.sync();
+  EXPECT_EQ(host, std::vector<int>(10, 7));
+}
+
+TEST_F(GreenContext, ItsNameGoesWithIt) {
+  green_context green{some()};
+  const context_ref context = green.context();
+  set_name(context, "part");
+  EXPECT_EQ(name_of(context), "part");
+  green.close();
+  EXPECT_EQ(name_of(context), "");
 }
 
 TEST_F(GreenContext, ItsMarkCoversItsStreamsOnly) {
