@@ -5,6 +5,7 @@
 
 #include "api/first_failure.hpp"
 #include "api/pool_allocation.hpp"
+#include "api/relaxed_captures.hpp"
 #include "api/service_stream.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +49,7 @@ void deallocate_unraised(memory_pool_ref pool, stream_ref stream, void* address)
 void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alignment, call_site at) {
   expect_alignment(pool, alignment, at);
   const stream_ref service = service_stream(pool.device(), at);
+  const relaxed_captures unharmed{at};  // the service stream is in none
   void* const address = pool.allocate(service, bytes, at);
   try {
     // The memory may be one that another stream has freed and that this one was made to wait for.
@@ -60,7 +62,10 @@ void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alig
 }
 
 void deallocate_for_all(memory_pool_ref pool, void* address) noexcept {
-  report_what_fails(pool, [&] { pool.deallocate(service_stream(pool.device(), call_site{}), address, call_site{}); });
+  report_what_fails(pool, [&] {
+    const relaxed_captures unharmed{call_site{}};
+    pool.deallocate(service_stream(pool.device(), call_site{}), address, call_site{});
+  });
 }
 
 void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes, std::size_t alignment) {

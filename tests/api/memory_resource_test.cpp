@@ -35,6 +35,7 @@ struct device_accessible_too {};
 namespace weir {
 namespace {
 
+using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::contents;
@@ -120,6 +121,17 @@ TEST_F(MemoryResource, WithoutAStreamItIsReadyWhenTheCallReturns) {
   copy(s, std::span{words, size}, x);
   EXPECT_EQ(contents(s, x).back(), size - 1);
   resource.deallocate_sync(words, size * sizeof(std::uint32_t));
+}
+
+// It takes a stream that nobody captures.
+TEST_F(MemoryResource, WithoutAStreamItHarmsNoCapture) {
+  const device_pool_resource resource{pool};
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  void* const memory = resource.allocate_sync(size);
+  resource.deallocate_sync(memory, size);
+  abi::CUgraph graph = nullptr;
+  ASSERT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
 }
 
 TEST_F(MemoryResource, AreEqualIfTheyGiveOfOnePool) {
