@@ -72,8 +72,8 @@ class ipc_buffer {
     return ipc_buffer{detail::ipc_memory{handle, gpu, sizeof(T), at}};
   }
 
-  // Memory that none uses any more is freed, or closed, at once, and the driver waits for the work of the context in that
-  // call. What fails goes to on_unraised_error.
+  // What is overwritten or destroyed is freed, or closed, by weir's own thread as soon as nothing uses it any more; nobody
+  // else waits for that. What fails goes to on_unraised_error.
   ipc_buffer(ipc_buffer&&) noexcept = default;
   ipc_buffer& operator=(ipc_buffer&&) noexcept = default;
 

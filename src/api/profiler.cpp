@@ -2,6 +2,7 @@
 #include <weir/profiler.hpp>
 
 #include "api/check.hpp"
+#include "api/first_failure.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 
@@ -34,7 +35,9 @@ profiler_scope::~profiler_scope() {
     const detail::make_current current{context_, call_site{}};
     detail::check_unraised(detail::driver().cuProfilerStop(), "cuProfilerStop", detail::subject{context_});
   } catch (...) {
-    detail::report_unraised(errc::invalid_context, "cuCtxPushCurrent", detail::subject{context_});
+    detail::first_failure failure;
+    failure.note_exception("cuCtxPushCurrent");
+    detail::report_unraised(failure.code, failure.call, detail::subject{context_});
   }
 }
 

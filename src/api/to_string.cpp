@@ -55,6 +55,7 @@ std::string to_string(errc code) {
     case static_cast<int>(errc::not_recorded): return "not_recorded";
     case static_cast<int>(errc::timing_disabled): return "timing_disabled";
     case static_cast<int>(errc::wrong_type): return "wrong_type";
+    case static_cast<int>(errc::exhausted): return "exhausted";
     default: return fmt::format("errc {}", static_cast<int>(code));
   }
 }

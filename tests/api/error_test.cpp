@@ -86,7 +86,7 @@ TEST(Error, ANumberWithoutANameIsKept) {
 }
 
 TEST(Error, WeirsOwnCodesHaveTheirWords) {
-  for (const errc code : {errc::closed, errc::not_recorded, errc::timing_disabled, errc::wrong_type}) {
+  for (const errc code : {errc::closed, errc::not_recorded, errc::timing_disabled, errc::wrong_type, errc::exhausted}) {
     EXPECT_LT(static_cast<int>(code), 0) << "the driver has no negative numbers";
     EXPECT_EQ(make_error_code(code).message().rfind(to_string(code) + ": ", 0), 0u);
   }
