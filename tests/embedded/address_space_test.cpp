@@ -122,6 +122,42 @@ TEST_F(AddressSpace, WorkThatOutlivesItsMappingHarmsNobody) {
   give_back(range, piece);
 }
 
+// The same where the addresses are given back, too: nobody else gets them before that work is done.
+TEST_F(AddressSpace, WorkThatOutlivesItsAddressesHarmsNobody) {
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto memory = create(piece);
+  map(range + piece, piece, memory);
+  const test_stream s;
+  {
+    held until_free{s};
+    EXPECT_EQ(driver.cuMemsetD8Async(range + piece, 6, piece, s), CUDA_SUCCESS);
+    unmap(range + piece, piece);
+    give_back(range, 2 * piece);
+    CUdeviceptr elsewhere = 0;
+    EXPECT_EQ(driver.cuMemAddressReserve(&elsewhere, piece, 0, range + piece, 0), CUDA_SUCCESS);
+    EXPECT_NE(elsewhere, range + piece);
+    give_back(elsewhere, piece);
+  }
+  s.synchronize();
+  release(memory);
+}
+
+// Sizes with which the end of what is asked for comes before its beginning.
+TEST_F(AddressSpace, WhatRunsPastTheLastAddressIsRefused) {
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto memory = create(piece);
+  map(range, piece, memory);
+  map(range + piece, piece, memory);
+  for (const CUdeviceptr back :
+       {CUdeviceptr{1}, CUdeviceptr{piece}, CUdeviceptr{piece + 1}, CUdeviceptr{2 * piece}, range + piece}) {
+    EXPECT_EQ(driver.cuMemUnmap(range + piece, 0 - back), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemSetAccess(range + piece, 0 - back, &everything, 1), CUDA_ERROR_INVALID_VALUE);
+  }
+  unmap(range, 2 * piece);
+  release(memory);
+  give_back(range, 2 * piece);
+}
+
 TEST_F(AddressSpace, HandlesThatHaveEndedAreRefused) {
   const auto memory = create(piece);
   release(memory);

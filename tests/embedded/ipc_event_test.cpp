@@ -161,6 +161,17 @@ TEST_F(IpcEvent, ARecordWhoseProcessEndsHoldsNobody) {
   EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
 }
 
+// The same for a record that is made here behind it, though the last one is of a process that lives.
+TEST_F(IpcEvent, ARecordBehindOneWhoseProcessEndsIsComplete) {
+  ASSERT_EQ(ask('r'), CUDA_SUCCESS);
+  const test_stream here;
+  ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
+  end_owner();
+  EXPECT_EQ(driver.cuStreamSynchronize(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
+}
+
 TEST_F(IpcEvent, DestroyedThereIsAnEventHereStill) {
   ASSERT_EQ(ask('d'), CUDA_SUCCESS);
   const test_stream here;

@@ -1,6 +1,7 @@
 // ipc_memory_test.cpp - device memory of another process: what is shared, what is not, and what ends with whom.
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "embedded/memory_fixture.hpp"
 #include "support/peer.hpp"
@@ -101,6 +102,30 @@ TEST_F(IpcMemory, IsOpenedAsOftenAsItIsClosed) {
   EXPECT_EQ(words_at(first)[3], 3u);
   EXPECT_EQ(driver.cuIpcCloseMemHandle(first), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuIpcCloseMemHandle(first), CUDA_ERROR_INVALID_VALUE);
+}
+
+// The last close waits for work. Who opens the memory meanwhile has it, and not what is about to go.
+TEST_F(IpcMemory, IsOpenedAnewWhileItIsClosed) {
+  const test::peer owner{"memory_owner"};
+  const CUipcMemHandle handle = made_by(owner, 4096);
+  const CUdeviceptr going = opened(handle);
+  const test_stream stream;
+  held gate{stream};
+  const CUcontext context = current_context();
+  std::thread closing{[&] {
+    EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuIpcCloseMemHandle(going), CUDA_SUCCESS);
+  }};
+  unsigned type = 0;
+  while (driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, going) == CUDA_SUCCESS) {
+    std::this_thread::yield();
+  }
+  const CUdeviceptr here = opened(handle);
+  gate.open();
+  closing.join();
+  EXPECT_NE(here, going);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuIpcCloseMemHandle(here), CUDA_SUCCESS);
 }
 
 TEST_F(IpcMemory, OutlivesTheProcessThatAllocatedIt) {

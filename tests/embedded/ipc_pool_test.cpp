@@ -1,9 +1,12 @@
 // ipc_pool_test.cpp - memory pools of another process: the pool by its descriptor, memory of it by what describes it.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <numeric>
+#include <vector>
 
 #include "embedded/memory_fixture.hpp"
+#include "embedded/model/shared_store.hpp"
 #include "support/peer.hpp"
 
 namespace weir::embedded {
@@ -133,6 +136,22 @@ TEST_F(IpcPool, IsOpenedByItsDescriptorAfterItsProcessHasEnded) {
   EXPECT_EQ(words_at(here)[100], 100u);
   EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemPoolDestroy(late), CUDA_SUCCESS);
+}
+
+// It looks like a pool, but whoever made it could cut it short under those who use it.
+TEST_F(IpcPool, IsNotOpenedFromASegmentThatMayShrink) {
+  CUmemoryPool own = make_pool();
+  int fd = -1;
+  ASSERT_EQ(driver.cuMemPoolExportToShareableHandle(&fd, own, by_descriptor, 0), CUDA_SUCCESS);
+  std::vector<char> front(sizeof(model::store_front));
+  ASSERT_EQ(pread(fd, front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
+  close(fd);
+  const int copy = memfd_create("weir-test", MFD_CLOEXEC);
+  ASSERT_EQ(pwrite(copy, front.data(), front.size(), 0), static_cast<ssize_t>(front.size()));
+  CUmemoryPool none = nullptr;
+  EXPECT_EQ(driver.cuMemPoolImportFromShareableHandle(&none, as_handle(copy), by_descriptor, 0), CUDA_ERROR_UNKNOWN);
+  close(copy);
+  EXPECT_EQ(driver.cuMemPoolDestroy(own), CUDA_SUCCESS);
 }
 
 TEST_F(IpcPool, AllocatesNothing) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,21 @@ TEST(SharedMemory, CannotBeCutShort) {
   const shared_memory segment = shared_memory::create(page, "weir-test");
   EXPECT_NE(ftruncate(segment.fd(), 0), 0);
   EXPECT_EQ(segment.bytes(), page);
+  EXPECT_TRUE(segment.is_sealed());
+  EXPECT_FALSE(shared_memory::adopt(memfd_create("weir-test", MFD_CLOEXEC)).is_sealed());
+}
+
+// The system would end the process, were it asked for more.
+TEST(SharedMemory, IsNotMadeLargerThanFilesMayBe) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit low{2 * page, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const shared_memory fits = shared_memory::create(2 * page, "weir-test");
+  const shared_memory too_large = shared_memory::create(3 * page, "weir-test");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_TRUE(fits);
+  EXPECT_FALSE(too_large);
 }
 
 TEST(SharedMemory, IsNothingWhereTheDescriptorIsNone) {

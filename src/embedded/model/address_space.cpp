@@ -7,11 +7,13 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/late_unmap.hpp"
 #include "embedded/model/physical_memory.hpp"
 #include "embedded/model/process.hpp"
 
@@ -51,6 +53,9 @@ reservations& all() {
 
 bool is_aligned(std::uintptr_t value) { return value % granularity == 0; }
 
+// Is [at, at + bytes) not empty, and does it not run past the last address?
+bool are_addresses(std::uintptr_t at, std::size_t bytes) { return at + bytes > at; }
+
 // The entry of a map from starts to things with a length that holds an address; end() where there is none.
 template <class Map>
 auto holder_of(Map& things, std::uintptr_t address) {
@@ -69,7 +74,7 @@ mapping* mapping_at(ranges_by_start& in, std::uintptr_t at) {
 
 using mapping_iterator = std::map<std::uintptr_t, mapping>::iterator;
 
-// Mappings of a range that lie in [at, at + bytes), from the first up to one behind the last.
+// Mappings of a range that lie in [at, at + bytes), which are addresses, from the first up to one behind the last.
 struct mappings {
   mapping_iterator first, last;
   bool whole = true;    // none goes beyond it
@@ -187,8 +192,11 @@ CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes
   }
   const mappings there = mappings_in(around->second, at, bytes);
   if (there.first != there.last || !there.whole) return CUDA_ERROR_INVALID_VALUE;
-  if (memory.segment.map(0, bytes, reinterpret_cast<void*>(at)) == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  show(around->second, around->first, node.mapped(), at);
+  show(around->second, around->first, node.mapped(), at);  // the last that may throw
+  if (memory.segment.map(0, bytes, reinterpret_cast<void*>(at)) == nullptr) {
+    hide(node.mapped());
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   around->second.mapped.insert(std::move(node));
   return CUDA_SUCCESS;
 }
@@ -243,13 +251,15 @@ CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t wish, 
 
 CUresult free(std::uintptr_t start, std::size_t bytes) {
   reservations& everything = all();
-  const std::lock_guard lock{everything.mutex};
-  const auto found = everything.ranges.find(start);
-  if (found == everything.ranges.end() || found->second.bytes != bytes || !found->second.mapped.empty()) {
-    return CUDA_ERROR_INVALID_VALUE;
+  {
+    const std::lock_guard lock{everything.mutex};
+    const auto found = everything.ranges.find(start);
+    if (found == everything.ranges.end() || found->second.bytes != bytes || !found->second.mapped.empty()) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    everything.ranges.erase(found);
   }
-  everything.ranges.erase(found);
-  munmap(reinterpret_cast<void*>(start), bytes);
+  unmap_after_work(reinterpret_cast<void*>(start), bytes);
   return CUDA_SUCCESS;
 }
 
@@ -267,13 +277,18 @@ CUresult map(std::uintptr_t at, std::size_t bytes, std::size_t offset, CUmemGene
   physical_memory* const used = physical::use(memory);
   if (used == nullptr) return CUDA_ERROR_INVALID_VALUE;
   node.mapped().memory = used;
-  const CUresult status = map_whole(everything.ranges, at, bytes, offset, node);
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+  try {
+    status = map_whole(everything.ranges, at, bytes, offset, node);
+  } catch (const std::bad_alloc&) {
+    // Nothing is mapped.
+  }
   if (status != CUDA_SUCCESS) physical::unuse(*used);
   return status;
 }
 
 CUresult unmap(std::uintptr_t at, std::size_t bytes) {
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (!are_addresses(at, bytes)) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   const auto around = holder_of(everything.ranges, at);
@@ -294,7 +309,7 @@ CUresult set_access(std::uintptr_t at, std::size_t bytes, std::span<const CUmemA
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   const auto around = holder_of(everything.ranges, at);
-  if (bytes == 0 || around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (!are_addresses(at, bytes) || around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
   const mappings there = mappings_in(around->second, at, bytes);
   if (!there.whole || !there.gapless) return CUDA_ERROR_INVALID_VALUE;
   for (const auto& [start, each] : there) {

@@ -18,7 +18,8 @@ namespace weir::embedded::model::address_space {
 // granularity's (physical_memory.hpp).
 abi::CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t wish, std::uintptr_t& out);
 
-// cuMemAddressFree: a whole range in which nothing is mapped.
+// cuMemAddressFree: a whole range in which nothing is mapped. Waits for nothing; the system has the addresses back once
+// work is done that was enqueued while there was.
 abi::CUresult free(std::uintptr_t start, std::size_t bytes);
 
 // Does an address lie in a reserved range?

@@ -54,7 +54,7 @@ event_board* event_board::of(pid_t process, int fd, std::uint64_t identity) {
   static std::vector<event_board*>& known = *new std::vector<event_board*>;
   const std::lock_guard lock{mutex};
   const shared_memory segment = shared_memory::of_process(process, fd);
-  if (segment.bytes() != sizeof(event_board)) return nullptr;
+  if (!segment.is_sealed() || segment.bytes() != sizeof(event_board)) return nullptr;
   for (event_board* board : known) {
     if (board->identity == identity) return board;
   }

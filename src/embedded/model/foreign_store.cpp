@@ -17,7 +17,7 @@ foreign_mapping::~foreign_mapping() {
 
 foreign_store foreign_store::open(shared_memory segment) noexcept {
   foreign_store opened;
-  if (segment.bytes() < sizeof(store_front)) return opened;
+  if (!segment.is_sealed() || segment.bytes() < sizeof(store_front)) return opened;
   foreign_mapping front{segment.map(0, sizeof(store_front)), sizeof(store_front)};
   if (!front || reinterpret_cast<const store_front*>(front.get())->mark != store_front::right_mark) return opened;
   opened.segment_ = std::move(segment);

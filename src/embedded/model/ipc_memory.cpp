@@ -26,6 +26,9 @@ struct opened_memory {
   allocation* record;
   foreign_mapping pages;
   unsigned times;
+
+  // Not while its last close() waits for work: who opens it then gets it at another address.
+  [[nodiscard]] bool usable() const noexcept { return record->bytes.load(std::memory_order_acquire) != 0; }
 };
 
 struct opened_list {
@@ -82,7 +85,7 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
   const std::lock_guard lock{opened().mutex};
   std::vector<opened_memory>& all = opened().all;
   const auto known = std::find_if(all.begin(), all.end(), [&](const opened_memory& m) {
-    return m.name.store == name.store && m.name.id == name.id;
+    return m.usable() && m.name.store == name.store && m.name.id == name.id;
   });
   if (known != all.end()) {
     if (known->in != &in) return CUDA_ERROR_INVALID_HANDLE;

@@ -49,7 +49,7 @@ bool write_label(const shared_memory& segment, std::size_t bytes, const CUmemAll
 // False for a segment that is no allocation's.
 bool read_label(const shared_memory& segment, label& out) noexcept {
   const std::size_t whole = segment.bytes();
-  if (whole <= label_page || (whole - label_page) % granularity != 0) return false;
+  if (!segment.is_sealed() || whole <= label_page || (whole - label_page) % granularity != 0) return false;
   void* const page = segment.map(whole - label_page, label_page);
   if (page == nullptr) return false;
   std::memcpy(&out, page, sizeof out);
@@ -120,7 +120,12 @@ CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted, CUmemGener
     if (on != nullptr) on->give_back(bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  *out = adopt(std::move(segment), bytes, wanted, on);
+  try {
+    *out = adopt(std::move(segment), bytes, wanted, on);
+  } catch (...) {
+    if (on != nullptr) on->give_back(bytes);
+    throw;
+  }
   return CUDA_SUCCESS;
 }
 

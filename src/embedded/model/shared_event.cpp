@@ -28,16 +28,18 @@ struct complete_ticket {
   void run() const noexcept { place->complete_up_to(ticket); }
 };
 
-// Looks whether a ticket is complete, and now and then whether anybody is left to complete it.
+// Looks whether a ticket is complete, and now and then whether the process is still there that took it: the place names
+// another one, perhaps this, when the event was recorded again.
 struct follow_ticket {
   event_place* place;
   std::uint32_t ticket;
+  std::int32_t recorder;
   std::uint32_t looks;
 
   bool run() noexcept {
     constexpr std::uint32_t seldom = 64;
     if (place->complete(ticket)) return true;
-    if (++looks % seldom != 0 || !abandoned(*place)) return false;
+    if (++looks % seldom != 0 || !has_ended(recorder)) return false;
     place->complete_up_to(ticket);
     return true;
   }
@@ -116,6 +118,7 @@ bool shared_event::complete() const noexcept {
 
 point shared_event::latest() {
   const std::uint32_t last = place_->recorded.load(std::memory_order_acquire);
+  const std::int32_t recorder = place_->recorder.load(std::memory_order_acquire);
   timeline* line = nullptr;
   {
     const std::lock_guard lock{mutex_};
@@ -127,7 +130,7 @@ point shared_event::latest() {
   point at;
   {
     timeline::submission to{*line};
-    to.add(engine::make_operation(follow_ticket{place_, last, 0}, engine::operation_kind::wait_value, true));
+    to.add(engine::make_operation(follow_ticket{place_, last, recorder, 0}, engine::operation_kind::wait_value, true));
     at = to.end();
   }
   took(last, at);

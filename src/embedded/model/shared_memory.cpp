@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,11 +11,22 @@
 
 namespace weir::embedded::model {
 
+namespace {
+
+// What is larger than the process's limit of files is refused with a signal (SIGXFSZ), which by default ends the process.
+bool may_be_as_large(std::size_t bytes) noexcept {
+  rlimit most{};
+  return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || bytes <= most.rlim_cur;
+}
+
+}  // namespace
+
 shared_memory::~shared_memory() {
   if (fd_ >= 0) close(fd_);
 }
 
 shared_memory shared_memory::create(std::size_t bytes, const char* name) noexcept {
+  if (!may_be_as_large(bytes)) return {};
   shared_memory made{memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!made) return {};
   if (ftruncate(made.fd_, static_cast<off_t>(bytes)) != 0) return {};
@@ -29,13 +41,18 @@ shared_memory shared_memory::of_process(pid_t process, int fd) noexcept {
   if (process == getpid()) return duplicate_of(fd);
   char path[48];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(process), fd);
-  return shared_memory{open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)};
+  return shared_memory{open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
 }
 
 std::size_t shared_memory::bytes() const noexcept {
   struct stat told {};
   if (fstat(fd_, &told) != 0 || !S_ISREG(told.st_mode) || told.st_size < 0) return 0;
   return static_cast<std::size_t>(told.st_size);
+}
+
+bool shared_memory::is_sealed() const noexcept {
+  const int seals = fcntl(fd_, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
 bool shared_memory::same_as(const shared_memory& other) const noexcept {

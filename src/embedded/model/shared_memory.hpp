@@ -44,6 +44,9 @@ class shared_memory {
   // Its size; 0 for what is no segment.
   [[nodiscard]] std::size_t bytes() const noexcept;
 
+  // Is it sure that nobody can cut it short, which would end whoever touches what is gone? One that create() made is.
+  [[nodiscard]] bool is_sealed() const noexcept;
+
   // Are both the same segment, whichever way they were come by?
   [[nodiscard]] bool same_as(const shared_memory& other) const noexcept;
 

@@ -1,0 +1,53 @@
+// model/late_unmap.cpp - unmapping is the last operation of a timeline that waits for all streams.
+#include "embedded/model/late_unmap.hpp"
+
+#include <sys/mman.h>
+
+#include <exception>
+#include <vector>
+
+#include "embedded/engine/timeline.hpp"
+#include "embedded/model/process.hpp"
+#include "embedded/model/stream.hpp"
+
+namespace weir::embedded::model {
+
+namespace {
+
+struct unmapping {
+  void* at;
+  std::size_t bytes;
+
+  void run() const noexcept { munmap(at, bytes); }
+};
+
+std::vector<engine::point> points_under_way() {
+  std::vector<engine::point> points;
+  this_process().contexts.for_each([&](context& c) {
+    c.for_each_stream([&](stream& s) {
+      if (!s.line().drained()) points.push_back(s.line().submitted_point());
+    });
+  });
+  return points;
+}
+
+}  // namespace
+
+void unmap_after_work(void* at, std::size_t bytes) noexcept {
+  const unmapping last{at, bytes};
+  try {
+    const std::vector<engine::point> before = points_under_way();
+    if (before.empty()) return last.run();
+    engine::timeline& line = engine::timeline::acquire();
+    {
+      engine::timeline::submission to{line};
+      for (const engine::point until : before) to.add_wait(until);
+      to.add(engine::make_operation(last, engine::operation_kind::work, true));
+    }
+    line.release_when_drained();
+  } catch (const std::exception&) {
+    // Without memory to note it down, the addresses stay taken.
+  }
+}
+
+}  // namespace weir::embedded::model
