@@ -111,7 +111,6 @@ CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, CUdevi
   if (!block) return CUDA_ERROR_OUT_OF_MEMORY;
   allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(block.get()), bytes);
   record.kind = memory_kind::managed;
-  record.sync_memops.store(true, std::memory_order_relaxed);
   record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
   record.sync_memops.store(true, std::memory_order_relaxed);
   record.owner = &in;
