@@ -18,8 +18,9 @@ struct open_capture {
   // The stream that the next call is told.
   const chosen_stream& stream(world& w) const { return forked && w.d.below(2) == 1 ? fork : origin; }
 
+  // What the device may only read is refused when it runs.
   bool take(block* in, const chosen_stream& by) {
-    return in != nullptr && owners.try_emplace(in, by.handle).first->second == by.handle;
+    return in != nullptr && !in->read_only && owners.try_emplace(in, by.handle).first->second == by.handle;
   }
 };
 

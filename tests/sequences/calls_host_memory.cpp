@@ -54,7 +54,9 @@ void register_page(world& w) {
   void* const address = reinterpret_cast<void*>(in->address + offset);
   const CUresult r = w.driver().cuMemHostRegister_v2(address, size, flags);
   w.text.call(r, fmt::format("cuMemHostRegister({}, {}, {:#x})", where(w, in->address + offset), size, flags));
-  if (r == CUDA_SUCCESS) in->kind = memory::registered;
+  if (r != CUDA_SUCCESS) return;
+  in->kind = memory::registered;
+  in->read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0;
 }
 
 void unregister(world& w) {
@@ -64,7 +66,9 @@ void unregister(world& w) {
   settle(w);
   const CUresult r = w.driver().cuMemHostUnregister(reinterpret_cast<void*>(address));
   w.text.call(r, fmt::format("cuMemHostUnregister({})", where(w, address)));
-  if (r == CUDA_SUCCESS) in->kind = memory::page;
+  if (r != CUDA_SUCCESS) return;
+  in->kind = memory::page;
+  in->read_only = false;
 }
 
 void device_pointer(world& w) {

@@ -80,7 +80,8 @@ void release(world& w) {
   w.text.call(r, fmt::format("cuMemFreeAsync({}, {})", name, s.name));
   if (r != CUDA_SUCCESS) return;
   in->live = false;
-  if (!w.d.once_in(4)) return;
+  // Only of a pool: the same of other memory, freed twice, breaks a GPU's driver.
+  if (!w.d.once_in(4) || (in->kind != memory::pooled && !w.wild())) return;
   settle(w);
   w.text.call(w.driver().cuMemFreeAsync(address, s.handle), fmt::format("cuMemFreeAsync({} again, {})", name, s.name));
 }

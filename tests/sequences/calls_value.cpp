@@ -18,6 +18,8 @@ struct word_of {
 bool choose(world& w, word_of& c) {
   c.in = any_block(w);
   if (c.in == nullptr || c.in->size < 16) return false;
+  // The driver takes a write to memory that the device may only read, and the device fails.
+  if (c.in->read_only && !w.wild()) return false;
   c.wide = w.d.below(2) == 1;
   c.address = c.in->address + w.d.of<std::size_t>({0, 0, 8, 4, 1, 2});
   c.s = any_stream(w);

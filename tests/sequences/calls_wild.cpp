@@ -4,7 +4,7 @@
 #include "sequences/contents.hpp"
 #include "sequences/graphs.hpp"
 
-#include <cstring>
+#include <atomic>
 
 namespace weir::sequences {
 namespace {
@@ -205,8 +205,9 @@ void reset(world& w) {
 void user_objects(world& w) {
   const driver_table& d = w.driver();
   CUuserObject object = nullptr;
-  const CUresult r =
-      d.cuUserObjectCreate(&object, w.host.make("destroyed"), &host_log::ran, w.d.below(3), w.d.below(2));
+  static std::atomic<int> destroyed{0};
+  const auto destroy = [](void* count) { ++*static_cast<std::atomic<int>*>(count); };
+  const CUresult r = d.cuUserObjectCreate(&object, &destroyed, destroy, w.d.below(3), w.d.below(2));
   w.text.call(r, "cuUserObjectCreate");
   if (r != CUDA_SUCCESS) return;
   w.text.call(d.cuGraphRetainUserObject(any_graph(w), object, w.d.below(3), w.d.below(3)), "cuGraphRetainUserObject");

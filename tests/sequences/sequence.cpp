@@ -65,7 +65,10 @@ void end_captures(world& w) {
     if (d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph != nullptr) (void)d.cuGraphDestroy(graph);
   };
   for (const stream_object& one : w.streams) end(one.handle);
-  end(reinterpret_cast<CUstream>(std::uintptr_t{2}));
+  for (const CUcontext context : w.p.contexts) {
+    (void)d.cuCtxSetCurrent(context);
+    end(reinterpret_cast<CUstream>(std::uintptr_t{2}));
+  }
 }
 
 // A thread as the next sequence expects it: the primary context is current, and nothing below it.

@@ -72,6 +72,12 @@ process::process(const driver_under_test& under_test, handles which)
   }
 }
 
+host_log& process::new_log() {
+  constexpr std::size_t most = 64;
+  if (logs.size() == most) logs.pop_front();
+  return *logs.emplace_back(std::make_shared<host_log>());
+}
+
 int current_context(const world& w) {
   CUcontext context = nullptr;
   (void)w.p.driver.plain.cuCtxGetCurrent(&context);

@@ -34,6 +34,9 @@ struct process {
   process(const process&) = delete;
   process& operator=(const process&) = delete;
 
+  // The log of a new sequence.
+  host_log& new_log();
+
   static constexpr unsigned context_count = 2;
   static constexpr unsigned page_count = 3;
 
@@ -47,6 +50,7 @@ struct process {
   CUdeviceptr gate_word = 0;  // in that page, registered; it only grows, so that no wait for it is for ever
   volatile std::uint32_t* gate_word_on_host = nullptr;
   std::uint32_t gates = 0;
+  std::deque<std::shared_ptr<host_log>> logs;  // of the latest sequences: a capture that was left open ends later
   turns threads;
 };
 
@@ -75,9 +79,10 @@ struct block {
   std::string name{};
   CUdeviceptr address = 0;
   std::size_t size = 0;
-  std::size_t pitch = 0;  // of pitched memory
-  int page = -1;          // of host memory: which
-  int last = settled;     // the stream of the last access, by its number
+  std::size_t pitch = 0;   // of pitched memory
+  int page = -1;           // of host memory: which
+  bool read_only = false;  // to the device
+  int last = settled;      // the stream of the last access, by its number
   bool live = true;
 };
 
@@ -105,7 +110,7 @@ struct exec_object {
 };
 
 struct world {
-  world(process& of, draw& choices, std::span<char> text_in) : p{of}, d{choices}, text{text_in} {}
+  world(process& of, draw& choices, std::span<char> text_in) : p{of}, d{choices}, text{text_in}, host{of.new_log()} {}
 
   process& p;
   draw& d;
@@ -119,7 +124,7 @@ struct world {
   std::vector<pool_object> pools;
   std::vector<graph_object> graphs;
   std::vector<exec_object> execs;
-  host_log host;
+  host_log& host;
   std::vector<unsigned long long> stream_ids;
 
   [[nodiscard]] bool wild() const noexcept { return p.allowed == handles::wild; }

@@ -4,18 +4,10 @@
 #include "embedded/model/transfer.hpp"
 
 #include <span>
-#include <vector>
 
 namespace weir::embedded::entry {
 
 namespace {
-
-// What is to be copied, as found.
-struct located_copy {
-  model::place to, from;
-  std::size_t bytes;
-  model::source_reading reading;
-};
 
 CUresult locate(CUdeviceptr address, std::size_t bytes, CUmemAccess_flags wanted, model::place& out) {
   return model::locate(address, bytes, model::place_kind::any, wanted, out);
@@ -47,36 +39,32 @@ bool are_in_order(const model::process& p, std::span<const CUmemcpyAttributes> a
 
 }  // namespace
 
-// Nothing is copied unless all can be.
+// What comes before a copy that cannot be made is copied all the same, as an H200 does.
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* indices, size_t attr_count, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (stream == CU_STREAM_LEGACY || (stream == nullptr && !null_is_per_thread())) return CUDA_ERROR_INVALID_VALUE;
-    if (count == 0 || dsts == nullptr || srcs == nullptr ||
-        sizes == nullptr || attrs == nullptr || indices == nullptr ||
-        !are_in_order(p, {attrs, attr_count}, {indices, attr_count}, count)) {
+    // Null is refused also where it is the thread's own stream.
+    if (stream == CU_STREAM_LEGACY || stream == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* in = nullptr;
+    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+    if (count == 0 || dsts == nullptr || srcs == nullptr || sizes == nullptr || attrs == nullptr ||
+        indices == nullptr || !are_in_order(p, {attrs, attr_count}, {indices, attr_count}, count)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (model::this_thread().current() == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::stream* in = nullptr;
-    if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
-    std::vector<located_copy> copies(count);
     std::size_t set = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (set + 1 < attr_count && indices[set + 1] == i) ++set;
-      located_copy& copy = copies[i];
-      copy.bytes = sizes[i];
-      if (copy.bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+      if (sizes[i] == 0) return CUDA_ERROR_INVALID_VALUE;
+      model::place to;
+      model::place from;
+      if (const CUresult status = locate(dsts[i], sizes[i], model::to_write, to)) return status;
+      if (const CUresult status = locate(srcs[i], sizes[i], model::to_read, from)) return status;
       const bool at_once = attrs[set].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
-      copy.reading = at_once ? model::source_reading::during_call : model::source_reading::as_fits;
-      if (const CUresult status = locate(dsts[i], copy.bytes, model::to_write, copy.to)) return status;
-      if (const CUresult status = locate(srcs[i], copy.bytes, model::to_read, copy.from)) return status;
-    }
-    for (const located_copy& copy : copies) {
-      const CUresult status = model::copy_in_order(*in, copy.to, copy.from, copy.bytes, copy.reading);
-      if (status != CUDA_SUCCESS) return status;
+      const auto reading = at_once ? model::source_reading::during_call : model::source_reading::as_fits;
+      if (const CUresult status = model::copy_in_order(*in, to, from, sizes[i], reading)) return status;
     }
     return CUDA_SUCCESS;
   });

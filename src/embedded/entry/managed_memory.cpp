@@ -106,13 +106,13 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice dst, CUs
 
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location) {
   return guarded_outside_captures([&](model::process& p) -> CUresult {
-    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY || count == 0) {
+    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (!is_place_for(p, advice, location)) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
-    const model::allocation* memory = find_managed(address, count);
+    const model::allocation* memory = count != 0 ? find_managed(address, count) : nullptr;
     if (memory == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (memory->pool != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // a pool's memory takes no advice
     model::managed_advice::advise(*memory, address, count, advice, told_back(location));

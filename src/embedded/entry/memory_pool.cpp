@@ -101,16 +101,15 @@ bool find_user(const model::process& p, const CUmemLocation& at, int& user) {
   }
 }
 
-// Can that be had of the pool? Its own place keeps what it has, and memory of a device is for devices.
+// Can that be had of the pool? Memory of a device is for devices.
 CUresult may_let(const model::process& p, const memory_pool& pool, const CUmemAccessDesc& wanted) {
   const bool taken = wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
   if (wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool to_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (!to_device && pool.place().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (to_device && p.find_device(wanted.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (!taken && wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
-  if (wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-    const bool own = pool.place().is_device() && wanted.location.id == pool.owner().ordinal();
-    return p.find_device(wanted.location.id) == nullptr || (own && taken) ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
-  }
-  if (pool.place().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (to_device) return CUDA_SUCCESS;
   int user = 0;
   if (!find_user(p, wanted.location, user)) return CUDA_ERROR_INVALID_VALUE;
   return pool.place().is_host() && taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
@@ -171,8 +170,15 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
+    if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // A device's pool does not ask which node of the host is meant.
+    if (found.place().is_device() &&
+        (location->type == CU_MEM_LOCATION_TYPE_HOST || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA)) {
+      *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+      return CUDA_SUCCESS;
+    }
     int user = 0;
-    if (flags == nullptr || location == nullptr || !find_user(p, *location, user)) return CUDA_ERROR_INVALID_VALUE;
+    if (!find_user(p, *location, user)) return CUDA_ERROR_INVALID_VALUE;
     *flags = found.access_of(user);
     return CUDA_SUCCESS;
   });
@@ -182,13 +188,12 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_
   return with_pool(pool, [&](model::process& p, memory_pool& found) -> CUresult {
     if (map == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
-      const bool of_device = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-      if (found.place().is_device() && (!of_device || wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ)) {
-        return CUDA_ERROR_NOT_SUPPORTED;
-      }
-    }
-    for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
       if (const CUresult status = may_let(p, found, *wanted); status != CUDA_SUCCESS) return status;
+    }
+    // Its own place keeps what it has; that is looked at when all else is right.
+    for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
+      const bool own = found.place().is_device() && wanted->location.id == found.owner().ordinal();
+      if (own && wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) return CUDA_ERROR_INVALID_DEVICE;
     }
     for (const CUmemAccessDesc* wanted = map; wanted != map + count; ++wanted) {
       int user = 0;

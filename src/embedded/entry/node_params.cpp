@@ -1,5 +1,6 @@
 // entry/node_params.cpp - what the driver checks of a node's parameters.
 #include "embedded/entry/node_params.hpp"
+#include "embedded/model/address_map.hpp"
 
 #include "embedded/model/node_work.hpp"
 #include "embedded/model/value_work.hpp"
@@ -21,6 +22,15 @@ CUresult take_context(CUcontext& context) {
     context = current->handle();
   }
   return model::this_process().contexts.find(context) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+// A set that names no context is for that of its memory, so that it needs none to be current; a pool's memory has none.
+CUresult take_context_of(CUdeviceptr memory, CUcontext& context) {
+  const model::allocation* in = context == nullptr ? model::address_map::find(memory) : nullptr;
+  if (in == nullptr) return take_context(context);
+  if (in->owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  context = in->owner->handle();
+  return take_context(context);
 }
 
 // How many bytes of the union a kind of node uses.
@@ -49,7 +59,7 @@ CUresult take(const CUDA_HOST_NODE_PARAMS* given, model::node_params& out) {
 
 CUresult take(const CUDA_MEMSET_NODE_PARAMS* given, CUcontext context, model::node_params& out) {
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = take_context(context); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = take_context_of(given->dst, context); status != CUDA_SUCCESS) return status;
   model::set_work unused;
   if (const CUresult status = model::to_work(*given, unused); status != CUDA_SUCCESS) return status;
   out = model::set_params{*given, context};
