@@ -20,6 +20,7 @@ struct open_capture {
 
   // What the device may only read is refused when it runs.
   bool take(block* in, const chosen_stream& by) {
+    if (in != nullptr) in->in_graph = true;
     return in != nullptr && !in->read_only && owners.try_emplace(in, by.handle).first->second == by.handle;
   }
 };

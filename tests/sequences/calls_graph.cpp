@@ -43,6 +43,7 @@ CUresult add_set(world& w, graph_object& g, CUgraphNode* node, const CUgraphNode
   params.value = w.d.of({0u, 7u, 0x1ffu});
   params.width = in != nullptr ? std::min<std::size_t>(in->size / 4, w.d.of({1u, 16u, 0u})) : 1;
   params.height = 1;
+  if (in != nullptr) in->in_graph = true;
   if (in != nullptr) g.touches.push_back(static_cast<std::size_t>(in - w.blocks.data()));
   const CUcontext context = any_context(w);
   w.text.note(fmt::format("in {} set {} {:#x} {}x{}", name_of(w, context), in != nullptr ? in->name : "null",
@@ -61,6 +62,7 @@ CUresult add_copy(world& w, graph_object& g, CUgraphNode* node, const CUgraphNod
     params.dstDevice = to->address;
     params.WidthInBytes = std::min({to->size, from->size, std::size_t{w.d.of({1u, 64u, 0u})}});
     params.Height = params.Depth = 1;
+    to->in_graph = from->in_graph = true;
     for (const block* one : {to, from}) g.touches.push_back(static_cast<std::size_t>(one - w.blocks.data()));
   }
   const CUcontext context = any_context(w);

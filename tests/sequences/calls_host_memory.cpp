@@ -25,6 +25,7 @@ void release(world& w) {
   if (in == nullptr) return w.text.call(w.driver().cuMemFreeHost(nullptr), "cuMemFreeHost(null)");
   const CUdeviceptr address = in->address + (w.d.once_in(8) ? in->size / 2 : 0);
   settle(w);
+  if (w.wild() && !may_free(w, *in)) return;
   const std::string name = where(w, address);
   const CUresult r = w.driver().cuMemFreeHost(reinterpret_cast<void*>(address));
   w.text.call(r, fmt::format("cuMemFreeHost({})", name));

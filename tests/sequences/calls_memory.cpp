@@ -39,7 +39,7 @@ void release(world& w) {
   if (in == nullptr) return w.text.call(w.driver().cuMemFree_v2(0), "cuMemFree(0)");
   const std::size_t offset = w.d.once_in(8) ? in->size / 2 : 0;
   const CUdeviceptr address = in->address + offset;
-  order(w, *in, {});
+  if (!may_free(w, *in)) return;
   const std::string name = where(w, address);
   const CUresult r = w.driver().cuMemFree_v2(address);
   w.text.call(r, fmt::format("cuMemFree({})", name));

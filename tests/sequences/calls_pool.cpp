@@ -34,7 +34,7 @@ void create(world& w) {
 void destroy(world& w) {
   const CUmemoryPool pool = any_pool(w);
   const std::string name = name_of(w, pool);
-  settle(w);
+  if (!settle(w)) return;
   const CUresult r = w.driver().cuMemPoolDestroy(pool);
   w.text.call(r, fmt::format("cuMemPoolDestroy({})", name));
   if (r != CUDA_SUCCESS) return;
@@ -74,6 +74,7 @@ void release(world& w) {
   const chosen_stream s = any_stream(w);
   if (in == nullptr) return w.text.call(w.driver().cuMemFreeAsync(0, s.handle), "cuMemFreeAsync(0)");
   const CUdeviceptr address = in->address + (w.d.once_in(8) ? in->size / 2 : 0);
+  if (w.wild() && !may_free(w, *in)) return;
   order(w, *in, s);
   const std::string name = where(w, address);
   const CUresult r = w.driver().cuMemFreeAsync(address, s.handle);

@@ -186,7 +186,9 @@ void other_context(world& w) {
 // All that was made in the primary context is gone; it is there again under the same handle. Of the memory nothing is
 // left, whosever it was: this side would look at it.
 void reset(world& w) {
-  settle(w);
+  if (!settle(w)) return;
+  for (exec_object& one : w.execs) (void)w.driver().cuGraphExecDestroy(one.handle), one.live = false;
+  for (graph_object& one : w.graphs) (void)w.driver().cuGraphDestroy(one.handle), one.live = false;
   for (block& one : w.blocks) {
     if (one.live) give_back(w, one);
   }

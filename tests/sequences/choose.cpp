@@ -114,7 +114,13 @@ bool is_nobodys(const world& w, CUdeviceptr address) {
 std::string text_of(const world& w, const chosen_range& range) { return where(w, range.address); }
 
 void order(world& w, block& used, const chosen_stream& by) {
-  if (used.last == settled || used.last == by.number || w.wild()) return;
+  if (w.wild()) {
+    auto status = CU_STREAM_CAPTURE_STATUS_NONE;
+    (void)w.driver().cuStreamIsCapturing(by.handle, &status);
+    used.in_graph = used.in_graph || status != CU_STREAM_CAPTURE_STATUS_NONE;
+    return;
+  }
+  if (used.last == settled || used.last == by.number) return;
   const driver_table& d = w.driver();
   const stream_object& before = w.streams[static_cast<std::size_t>(used.last)];
   CUevent edge = nullptr;
@@ -138,12 +144,22 @@ void used_by(world& w, block& used, const chosen_stream& by) {
     settle(w);
 }
 
-void settle(world& w) {
+bool settle(world& w) {
+  bool all = true;
   for (std::size_t i = 0; i < w.p.contexts.size(); ++i) {
     const CUresult result = w.driver().cuCtxSynchronize_v2(w.p.contexts[i]);
-    if (result != CUDA_SUCCESS) w.text.call(result, fmt::format("wait for c{}", i));
+    if (result == CUDA_SUCCESS) continue;
+    w.text.call(result, fmt::format("wait for c{}", i));
+    all = false;
   }
   for (block& one : w.blocks) one.last = settled;
+  return all;
+}
+
+bool may_free(world& w, block& one) {
+  if (w.wild()) return !one.in_graph && settle(w);
+  order(w, one, {});
+  return true;
 }
 
 }  // namespace weir::sequences

@@ -54,7 +54,9 @@ struct chosen_range {
 void order(world& w, block& used, const chosen_stream& by);
 // The same when the call has been made: a default stream's work is waited for, since it has no owner.
 void used_by(world& w, block& used, const chosen_stream& by);
-// Waits for everything.
-void settle(world& w);
+// Waits for everything. False where that is refused, because a stream captures.
+bool settle(world& w);
+// May it be freed? Not while work with it may still run: a use of freed memory would be the sequence's own fault.
+[[nodiscard]] bool may_free(world& w, block& one);
 
 }  // namespace weir::sequences

@@ -106,6 +106,7 @@ void tidy(world& w) {
   for (const event_object& one : w.events) {
     if (one.live) (void)d.cuEventDestroy_v2(one.handle);
   }
+  settle(w);
   for (block& one : w.blocks) {
     if (one.live) give_back(w, one);
   }

@@ -82,6 +82,7 @@ struct block {
   std::size_t pitch = 0;   // of pitched memory
   int page = -1;           // of host memory: which
   bool read_only = false;  // to the device
+  bool in_graph = false;   // work with it was captured, which may be launched at any time
   int last = settled;      // the stream of the last access, by its number
   bool live = true;
 };
