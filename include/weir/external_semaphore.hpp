@@ -17,8 +17,9 @@ namespace weir {
 // Thread safety: signal and wait from any thread; moving and closing as any object.
 class WEIR_EXPORT external_semaphore {
  public:
-  // Takes over a descriptor of a semaphore of that kind; if it fails, the descriptor is still the caller's. Importing one
-  // twice gives two objects of one semaphore. In a host function: refused. In a capture: the driver refuses it and drops the
+  // Imports a semaphore of that kind. On success the descriptor belongs to the driver and is not to be closed or used any
+  // more; where the import is refused it is still the caller's, as with external_memory::import_fd(). Importing one twice
+  // gives two objects of one semaphore. In a host function: refused. In a capture: the driver refuses it and drops the
   // capture. cuImportExternalSemaphore.
   external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at = call_site::current());
   // The same with a descriptor of its own for a semaphore of ours: embedded devices only.

@@ -5,11 +5,9 @@
 #include "api/free_when_unused.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
+#include "api/offered_descriptor.hpp"
 #include "api/primary_context.hpp"
 
-#include <fcntl.h>
-#include <linux/kcmp.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -58,37 +56,6 @@ void free_mapping(void* address, external_import* import, first_failure& failure
   in_context_of(*import, failure, [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
   drop(import, failure);
 }
-
-// A descriptor on offer. The driver gets a duplicate: what it takes it keeps, and what it refuses it may have closed all
-// the same, while the caller's own has to stay as it was.
-class offered_descriptor {
- public:
-  explicit offered_descriptor(int original) noexcept
-      : original_{original}, duplicate_{fcntl(original, F_DUPFD_CLOEXEC, 0)} {}
-  offered_descriptor(const offered_descriptor&) = delete;
-  offered_descriptor& operator=(const offered_descriptor&) = delete;
-  ~offered_descriptor() {
-    if (duplicate_ >= 0 && is_still_ours()) close(duplicate_);
-  }
-
-  // Where there is nothing to duplicate the driver shall say so.
-  [[nodiscard]] int get() const noexcept { return duplicate_ >= 0 ? duplicate_ : original_; }
-
-  void taken() noexcept {
-    if (std::exchange(duplicate_, -1) >= 0) close(original_);
-  }
-
- private:
-  // A driver that closed it may have opened something else under its number. Where the system does not tell, the
-  // duplicate stays open: better than to close what belongs to another.
-  [[nodiscard]] bool is_still_ours() const noexcept {
-    const pid_t self = getpid();
-    return syscall(SYS_kcmp, self, self, KCMP_FILE, duplicate_, original_) == 0;
-  }
-
-  int original_;
-  int duplicate_;
-};
 
 void report(const first_failure& failure, subject on) noexcept {
   if (failure.code != errc::success) report_unraised(failure.code, failure.call, on);
@@ -179,7 +146,7 @@ external_memory external_memory::import_fd(int descriptor, std::size_t size_byte
   what.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
   const make_current current{context, at};
   check(driver().cuImportExternalMemory(&import->handle, &what), call, gpu, at);
-  offer.taken();
+  if (offer.taken()) ::close(descriptor);
   return external_memory{import.release()};
 }
 

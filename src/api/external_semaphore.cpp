@@ -3,11 +3,14 @@
 
 #include "api/check.hpp"
 #include "api/make_current.hpp"
+#include "api/offered_descriptor.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace weir {
@@ -16,27 +19,38 @@ namespace {
 using detail::check;
 using detail::driver;
 
-abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, int fd, call_site at) {
+// Has the driver take a descriptor of its own.
+abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, detail::offered_descriptor& offer, call_site at) {
   constexpr const char* call = "cuImportExternalSemaphore";
   detail::permit(call, gpu, at);
   abi::CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc{};
   desc.type = kind == semaphore_kind::timeline ? abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
                                                : abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-  desc.handle.fd = fd;
+  desc.handle.fd = offer.get();
   const detail::make_current current{detail::primary_context(gpu, at), at};
   abi::CUexternalSemaphore made = nullptr;
   check(driver().cuImportExternalSemaphore(&made, &desc), call, gpu, at);
   return made;
 }
 
+// The caller's descriptor goes with success.
+abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, int fd, call_site at) {
+  detail::offered_descriptor offer{fd};
+  const abi::CUexternalSemaphore made = import(gpu, kind, offer, at);
+  if (offer.taken()) ::close(fd);
+  return made;
+}
+
+// A semaphore of ours keeps its own.
 abi::CUexternalSemaphore import(device gpu, const shared_semaphore& shared, call_site at) {
-  const int fd = shared.duplicate_fd(at);
-  try {
-    return import(gpu, shared.kind(at), fd, at);
-  } catch (...) {
-    ::close(fd);
-    throw;
+  const semaphore_kind kind = shared.kind(at);
+  detail::offered_descriptor offer{shared.fd()};
+  if (offer.get() == shared.fd()) {
+    detail::fail(errc::operating_system, "fcntl", "a shared semaphore", std::generic_category().message(errno), at);
   }
+  const abi::CUexternalSemaphore made = import(gpu, kind, offer, at);
+  offer.taken();
+  return made;
 }
 
 abi::CUexternalSemaphore usable(abi::CUexternalSemaphore semaphore, const char* call, stream_ref in, call_site at) {
