@@ -27,7 +27,8 @@ class WEIR_EXPORT shared_semaphore {
   // A new one, with a value; a binary one is signalled if that is not 0. memfd_create.
   explicit shared_semaphore(semaphore_kind kind = semaphore_kind::timeline, unsigned long long value = 0,
                             call_site at = call_site::current());
-  // Takes over a descriptor that another process sent; not if it fails (invalid_handle: it is of no semaphore).
+  // Takes over a descriptor that another process sent; not if it fails (invalid_handle: it is of no semaphore, or of
+  // memory that could still be cut short under those who use it, which a semaphore's never can).
   [[nodiscard]] static shared_semaphore adopt(int fd, call_site at = call_site::current());
 
   shared_semaphore(shared_semaphore&& other) noexcept;

@@ -69,7 +69,10 @@ shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   struct stat told {};
   if (fstat(fd, &told) != 0) fail_in_system("fstat", at);
   const bool large = S_ISREG(told.st_mode) && told.st_size >= static_cast<off_t>(semaphore_page::bytes);
-  semaphore_page* const page = large ? map(fd) : nullptr;
+  // Without the seal whoever else has it could still cut it short. Files that cannot be sealed answer -1.
+  const int seals = fcntl(fd, F_GET_SEALS);
+  const bool lasts = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  semaphore_page* const page = large && lasts ? map(fd) : nullptr;
   if (page != nullptr && page->mark == semaphore_page::known_mark) return shared_semaphore{fd, page};
   if (page != nullptr) munmap(page, semaphore_page::bytes);
   detail::fail(errc::invalid_handle, "weir::shared_semaphore::adopt", subject_name,

@@ -2,10 +2,13 @@
 #include <weir/shared_semaphore.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +86,26 @@ TEST(SharedSemaphore, OtherDescriptorsAreNone) {
   EXPECT_EQ(result_of([] { static_cast<void>(shared_semaphore::adopt(-1)); }), errc::operating_system);
   EXPECT_EQ(close(ends[0]), 0) << "it is still ours";
   EXPECT_EQ(close(ends[1]), 0);
+}
+
+// What could be cut short later would be a SIGBUS for everybody, so only what is sealed against it is adopted.
+TEST(SharedSemaphore, MemoryThatMayShrinkIsNone) {
+  const shared_semaphore s{semaphore_kind::timeline, 3};
+  char page[4096];
+  ASSERT_EQ(pread(s.fd(), page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
+  const int copy = memfd_create("shared-semaphore-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(pwrite(copy, page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(copy)); }), errc::invalid_handle);
+  ASSERT_EQ(fcntl(copy, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  const shared_semaphore good = shared_semaphore::adopt(copy);
+  EXPECT_EQ(good.value(), 3u);
+
+  char path[] = "/tmp/shared-semaphore-test-XXXXXX";
+  const int file = mkostemp(path, O_CLOEXEC);
+  unlink(path);
+  ASSERT_EQ(pwrite(file, page, sizeof page, 0), static_cast<ssize_t>(sizeof page));
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(file)); }), errc::invalid_handle);
+  EXPECT_EQ(close(file), 0) << "it is still ours";
 }
 
 TEST(SharedSemaphore, MovedFromAndClosedOnesSaySo) {
