@@ -15,8 +15,6 @@
 namespace weir::detail {
 namespace {
 
-constexpr unsigned highest_limit = 1024;
-
 [[nodiscard]] bool is_capturing(CUstream stream, call_site at) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
@@ -54,11 +52,11 @@ pool_role::pool_role(const stream_role& role)
 }
 
 // There are few, so that looking at all costs less than a list that threads would contend for.
-pool_slot* pool_role::longest_idle() const noexcept {
+pool_slot* pool_role::longest_idle(const slot_set& but) const noexcept {
   pool_slot* found = nullptr;
   std::uint64_t longest_ago = 0;
   for (pool_slot& slot : slots()) {
-    if (slot.state.load(std::memory_order_relaxed) != slot_state::idle) continue;
+    if (slot.state.load(std::memory_order_relaxed) != slot_state::idle || but.test(place_of(slot))) continue;
     const std::uint64_t came_back = slot.came_back.load(std::memory_order_relaxed);
     if (found == nullptr || came_back < longest_ago) {
       found = &slot;
@@ -96,13 +94,24 @@ void pool_role::take_back(pool_slot& slot, std::atomic<std::uint64_t>& clock) no
   reserved_.fetch_sub(1);
 }
 
+// Streams are lent, idle, in captures, or for a moment in the hands of another thread that looks at one; and each of
+// those threads has reserved the one that it will end up with. So there is one left if the reserved ones, with the
+// caller's, and those in captures are no more than there may be.
+bool pool_role::has_one_left(const slot_set& captured) const noexcept {
+  unsigned waiting = 0;
+  for (const pool_slot& slot : slots()) {
+    if (captured.test(place_of(slot)) && slot.state.load() == slot_state::idle) ++waiting;
+  }
+  return reserved_.load() + waiting <= limit_;
+}
+
 pool_slot* pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at) {
-  // A stream that captures goes to the end of the row, so that each is asked once at most.
-  for (unsigned capturing = 0; capturing < limit_;) {
-    pool_slot* const slot = longest_idle();
+  slot_set captured;  // those that this call has found in captures; no need to ask them again
+  for (;;) {
+    pool_slot* const slot = longest_idle(captured);
     if (slot == nullptr) {
       if (pool_slot* const fresh = make(gpu, slot_state::lent, at)) return fresh;
-      if (capturing != 0) return nullptr;
+      if (!has_one_left(captured)) return nullptr;
       std::this_thread::yield();
       continue;
     }
@@ -119,11 +128,11 @@ pool_slot* pool_role::pick(weir::device gpu, std::atomic<std::uint64_t>& clock, 
       slot->state.store(slot_state::idle);
       throw;
     }
+    captured.set(place_of(*slot));
+    // At the end of the row others meet it last.
     slot->came_back.store(clock.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     slot->state.store(slot_state::idle);
-    ++capturing;
   }
-  return make(gpu, slot_state::lent, at);
 }
 
 pool_slot* pool_role::make(weir::device gpu, slot_state then, call_site at) {
@@ -143,23 +152,30 @@ pool_slot* pool_role::make(weir::device gpu, slot_state then, call_site at) {
   return nullptr;
 }
 
+CUstream pool_role::stream_of(pool_slot& slot, weir::device gpu, bool& is_being_made, call_site at) {
+  const CUstream stream = slot.handle.load(std::memory_order_acquire);
+  if (stream != nullptr) return is_capturing(stream, at) ? nullptr : stream;
+  if (const pool_slot* const fresh = make(gpu, slot_state::idle, at)) {
+    return fresh->handle.load(std::memory_order_relaxed);
+  }
+  is_being_made = true;  // by another thread, just now
+  return nullptr;
+}
+
 CUstream pool_role::next(weir::device gpu, call_site at) {
-  for (bool one_is_made = true; one_is_made;) {
-    one_is_made = false;
+  for (;;) {
+    bool one_is_made = false;
     for (unsigned tries = 0; tries < limit_; ++tries) {
       pool_slot& slot = slots_[turn_.fetch_add(1, std::memory_order_relaxed) % limit_];
-      const CUstream stream = slot.handle.load(std::memory_order_acquire);
-      if (stream != nullptr) {
-        if (!is_capturing(stream, at)) return stream;
-      } else if (const pool_slot* const fresh = make(gpu, slot_state::idle, at)) {
-        return fresh->handle.load(std::memory_order_relaxed);
-      } else {
-        one_is_made = true;  // by another thread, just now
-      }
+      if (const CUstream stream = stream_of(slot, gpu, one_is_made, at)) return stream;
     }
-    if (one_is_made) std::this_thread::yield();
+    // The turns of other threads come in between, so that these may all have been of streams in captures.
+    for (pool_slot& slot : slots()) {
+      if (const CUstream stream = stream_of(slot, gpu, one_is_made, at)) return stream;
+    }
+    if (!one_is_made) return nullptr;
+    std::this_thread::yield();
   }
-  return nullptr;
 }
 
 stream_pool::counts pool_role::count() const noexcept {

@@ -7,6 +7,8 @@
 #include <weir/stream_pool.hpp>
 
 #include <atomic>
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,6 +27,10 @@ enum class slot_state : std::uint8_t {
 };
 
 class pool_role;
+
+// How many streams a role may have at most, and some of them by their places.
+inline constexpr unsigned highest_limit = 1024;
+using slot_set = std::bitset<highest_limit>;
 
 // The place of one stream. Whoever changes the state from idle or empty to another one has the place to itself.
 struct pool_slot {
@@ -59,9 +65,15 @@ class pool_role {
 
  private:
   [[nodiscard]] std::span<pool_slot> slots() const noexcept { return {slots_.get(), limit_}; }
-  [[nodiscard]] pool_slot* longest_idle() const noexcept;
+  [[nodiscard]] std::size_t place_of(const pool_slot& slot) const noexcept {
+    return static_cast<std::size_t>(&slot - slots_.get());
+  }
+  [[nodiscard]] pool_slot* longest_idle(const slot_set& but) const noexcept;
+  [[nodiscard]] bool has_one_left(const slot_set& captured) const noexcept;
   [[nodiscard]] bool reserve() noexcept;
   [[nodiscard]] pool_slot* pick(weir::device gpu, std::atomic<std::uint64_t>& clock, call_site at);
+  // Its stream, made now if there is none; null if it captures, or somebody else makes it.
+  [[nodiscard]] abi::CUstream stream_of(pool_slot& slot, weir::device gpu, bool& is_being_made, call_site at);
 
   std::string name_;
   stream_options options_;

@@ -225,6 +225,56 @@ TEST_F(StreamPool, WhereAllAreLeftInCapturesItIsExhausted) {
   EXPECT_EQ(pool.next(), only);
 }
 
+// With one stream in a capture there is one for each thread, whatever the others take, look at and give back.
+TEST_F(StreamPool, AStreamInACaptureCostsNobodyElseAStream) {
+  constexpr unsigned many = 3;
+  const stream_pool pool{gpu, {.limit = many + 1}};
+  stream_lease captured = pool.acquire();
+  const stream_ref origin = captured;
+  begin_capture(origin);
+  captured.close();
+  std::atomic<int> missed{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < many; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) {
+        if (!pool.try_acquire()) ++missed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(missed, 0);
+  EXPECT_TRUE(end_capture(origin));
+}
+
+// Somebody else takes a turn whenever this thread looks at a stream, so that its own turns are all of the captured one.
+TEST_F(StreamPool, TheTurnsOfOthersHideNoStreamThatIsFree) {
+  const stream_pool pool{gpu, {.limit = 2}};
+  const stream_ref free = pool.next();
+  const stream_ref origin = pool.next();
+  begin_capture(origin);
+  static const stream_pool* shared;
+  static const driver_table* real;
+  shared = &pool;
+  real = &driver();
+  static driver_table interrupted = *real;
+  interrupted.cuStreamIsCapturing = [](abi::CUstream stream, abi::CUstreamCaptureStatus* status) {
+    const abi::CUresult answer = real->cuStreamIsCapturing(stream, status);
+    static bool nested = false;
+    if (!std::exchange(nested, true)) {
+      static_cast<void>(shared->next());
+      nested = false;
+    }
+    return answer;
+  };
+  detail::table_in_use = &interrupted;
+  static_cast<void>(pool.next());
+  const errc result = result_of([&] { EXPECT_EQ(pool.next(), free); });
+  detail::table_in_use = real;
+  EXPECT_EQ(result, errc::success);
+  EXPECT_TRUE(end_capture(origin));
+}
+
 // A capture of somebody else's stream survives whatever the pool asks.
 TEST_F(StreamPool, LendingHarmsNoCapture) {
   const stream_pool pool{gpu, {.limit = 2}};
