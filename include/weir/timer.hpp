@@ -58,7 +58,8 @@ class WEIR_EXPORT timings {
   // Of one name; nothing if there was no timer of that name.
   [[nodiscard]] std::optional<timing> of(std::string_view name, call_site at = call_site::current()) const;
 
-  // Waits until nothing is pending; throws what the work has failed with. In a capture: as event_ref::sync().
+  // Waits until nothing is pending. What the work of a section failed with is thrown, and that section forgotten; the
+  // others are still to be waited for. In a capture: as event_ref::sync().
   // cuEventSynchronize.
   void sync(call_site at = call_site::current()) const;
 

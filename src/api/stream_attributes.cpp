@@ -1,5 +1,6 @@
 // api/stream_attributes.cpp - the attributes of streams, one driver call each.
 #include <weir/context.hpp>
+#include <weir/error.hpp>
 #include <weir/stream_attributes.hpp>
 
 #include "api/check.hpp"
@@ -38,13 +39,17 @@ CUstreamAttrValue value_of(const access_window& window) noexcept {
 class undo {
  public:
   explicit undo(stream_ref stream) noexcept : stream_{stream} {}
-  undo(const undo&) = delete;
-  undo& operator=(const undo&) = delete;
-  ~undo() {
+
+  // What cannot be set back stays as it is, and is attached to what failed first.
+  void restore(error& first, call_site at) {
     while (count_ > 0) {
       const earlier& e = earlier_[--count_];
-      if (e.which == abi::CU_LAUNCH_ATTRIBUTE_PRIORITY) detail::remember_priority(stream_.get(), e.value.priority);
-      detail::check_unraised(driver().cuStreamSetAttribute(stream_.get(), e.which, &e.value), set_call, stream_);
+      try {
+        put(stream_, e.which, e.value, at);
+        if (e.which == abi::CU_LAUNCH_ATTRIBUTE_PRIORITY) detail::remember_priority(stream_.get(), e.value.priority);
+      } catch (const error& second) {
+        first.attach(second);
+      }
     }
   }
 
@@ -57,7 +62,6 @@ class undo {
                        static_cast<int>(e.value.syncPolicy) == static_cast<int>(sync_policy::unset);
     if (unset) e.value.syncPolicy = abi::CU_SYNC_POLICY_AUTO;
   }
-  void keep_all() noexcept { count_ = 0; }
 
  private:
   struct earlier {
@@ -138,13 +142,18 @@ void stream_attributes::set(const stream_settings& settings, call_site at) const
     (this->*setter)(*wanted, at);
     before.changed();
   };
-  change(abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, settings.priority, &stream_attributes::set_priority);
-  change(abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, settings.sync_policy, &stream_attributes::set_sync_policy);
-  change(abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, settings.access_window, &stream_attributes::set_access_window);
-  change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, settings.sync_domain, &stream_attributes::set_sync_domain);
-  change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, settings.sync_domain_map,
-         &stream_attributes::set_sync_domain_map);
-  before.keep_all();
+  try {
+    change(abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, settings.priority, &stream_attributes::set_priority);
+    change(abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, settings.sync_policy, &stream_attributes::set_sync_policy);
+    change(abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, settings.access_window,
+           &stream_attributes::set_access_window);
+    change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, settings.sync_domain, &stream_attributes::set_sync_domain);
+    change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, settings.sync_domain_map,
+           &stream_attributes::set_sync_domain_map);
+  } catch (error& first) {
+    before.restore(first, at);
+    throw;
+  }
 }
 
 void stream_attributes::copy_from(stream_ref other, call_site at) const {

@@ -6,7 +6,10 @@
 #include "api/reclaimer.hpp"
 #include "api/relaxed_captures.hpp"
 
+#include <weir/error.hpp>
+
 #include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -139,8 +142,16 @@ void timing_book::sync(call_site at) {
       if (pending_.empty()) return;
       next = pending_.front().end;
     }
-    event_ref{next}.sync(at);
+    // A section that failed is forgotten by collect(), which throws what it failed with; but a wait may also be refused,
+    // and then the section is still to be waited for.
+    std::exception_ptr refused;
+    try {
+      event_ref{next}.sync(at);
+    } catch (const error&) {
+      refused = std::current_exception();
+    }
     collect(at);
+    if (refused != nullptr) std::rethrow_exception(refused);
   }
 }
 

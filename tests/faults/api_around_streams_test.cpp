@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
+#include "support/gate.hpp"
 
 namespace weir {
 namespace {
@@ -13,6 +14,7 @@ using test::driver_table;
 using test::every_call_may_fail;
 using test::failing_table;
 using test::failure_of;
+using test::gate;
 using test::result_of;
 using test::unraised_errors;
 
@@ -47,6 +49,24 @@ TEST_F(AroundStreamsFaults, SeveralAttributesAreSetBack) {
             errc::system_not_ready);
   EXPECT_EQ(stream_attributes{s}.priority(), 0);
   EXPECT_EQ(s.priority(), 0);
+}
+
+// What cannot be set back comes with what failed first, and the priority that weir tells is the one that is there.
+TEST_F(AroundStreamsFaults, WhatCannotBeSetBackIsAttached) {
+  const int greatest = gpu.priorities().greatest;
+  const unraised_errors unraised;
+  failing_table faults;
+  faults.fail_from(&driver_table::cuStreamSetAttribute, 3, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  const auto failure = failure_of([&] {
+    stream_attributes{s}.set(
+        {.priority = greatest, .sync_policy = sync_policy::block, .sync_domain = sync_domain::remote});
+  });
+  ASSERT_TRUE(failure);
+  ASSERT_EQ(failure->attached().size(), 2u);
+  EXPECT_STREQ(failure->attached()[0].call(), "cuStreamSetAttribute");
+  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(s.priority(), greatest);
+  EXPECT_EQ(stream_attributes{s}.priority(), greatest);
 }
 
 TEST_F(AroundStreamsFaults, MakingAStreamWithAttributes) {
@@ -92,6 +112,40 @@ TEST_F(AroundStreamsFaults, ASectionThatFailed) {
   EXPECT_EQ(failure->result(), errc::launch_failed);
   EXPECT_EQ(times.of("a")->pending, 0u);
   EXPECT_EQ(times.of("a")->count, 0u);
+}
+
+// The same from a wait: the section is forgotten, and the next wait is for the others.
+TEST_F(AroundStreamsFaults, ASectionThatFailedIsWaitedForOnce) {
+  timings times;
+  { const timer t{times, "a", s}; }
+  { const timer t{times, "b", s}; }
+  s.sync();
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+    faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_EQ(result_of([&] { times.sync(); }), errc::launch_failed);
+  }
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 0u);
+  EXPECT_EQ(times.of("a")->pending, 0u);
+  EXPECT_EQ(times.of("b")->count, 1u);
+}
+
+// A wait that is refused is no failure of the section.
+TEST_F(AroundStreamsFaults, ASectionWhoseWaitWasRefusedIsKept) {
+  timings times;
+  gate held{s};
+  { const timer t{times, "a", s}; }
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(result_of([&] { times.sync(); }), errc::stream_capture_unsupported);
+  }
+  EXPECT_EQ(times.of("a")->pending, 1u);
+  held.open();
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 1u);
 }
 
 }  // namespace
