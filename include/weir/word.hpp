@@ -15,6 +15,11 @@
 
 namespace weir {
 
+template <class T>
+class buffer;
+template <class T>
+class managed_buffer;
+
 // What a word may hold: the two sizes that a driver waits for.
 template <class T>
 concept word_value = std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
@@ -32,8 +37,9 @@ WEIR_EXPORT void give_back_word(tracked_memory& slot) noexcept;
 }  // namespace detail
 
 // A word in memory that the device of a stream reaches: pinned or registered memory of the host, or memory of a device.
-// Drivers refuse pageable memory, managed memory, and that of pools, which is a buffer's (invalid_value). Borrowed: valid
-// while the memory is. Trivially copyable; pass by value. wait_value() and write_value() take it.
+// Drivers refuse pageable memory, managed memory, and that of pools, which is a buffer's: what is known by its type is
+// deleted here, an address of such memory is refused by the call that uses it (invalid_value). Borrowed: valid while the
+// memory is. Trivially copyable; pass by value. wait_value() and write_value() take it.
 template <word_value T>
 class word_ref {
  public:
@@ -42,7 +48,7 @@ class word_ref {
   // The caller keeps the memory while it is used. It has to be aligned to its size.
   constexpr explicit word_ref(T* address) noexcept : address_{address} {}
 
-  // An element of a buffer or a pinned_buffer, which then remembers the streams that use it, and stays where it is for
+  // An element of a pinned_buffer or another owner of memory that has words, which then remembers the streams that use it, and stays where it is for
   // as long as the reference is used. An index beyond the end is refused (invalid_value).
   template <class Memory>
   requires requires(Memory& m) {
@@ -54,6 +60,13 @@ class word_ref {
     if (index >= memory.size()) detail::fail_outside(index, memory.size(), at);
     address_ = memory.data() + index;
   }
+
+  // No driver has words in the memory of pools, where a buffer's comes from, or in managed memory: these would be refused
+  // by every wait and write. A word<T>, or an element of a pinned_buffer or an ipc_buffer, can be one.
+  template <class U>
+  word_ref(buffer<U>& memory_of_a_pool, std::size_t index, call_site at = {}) = delete;
+  template <class U>
+  word_ref(managed_buffer<U>& managed_memory, std::size_t index, call_site at = {}) = delete;
 
   [[nodiscard]] constexpr T* get() const noexcept { return address_; }
   friend constexpr bool operator==(word_ref a, word_ref b) noexcept { return a.address_ == b.address_; }
@@ -87,8 +100,8 @@ class word {
  public:
   using value_type = T;
 
-  // Makes one that holds `value`. In a capture: only the first of some hundred asks the driver for memory, which it
-  // refuses there; in a host function: refused. cuMemHostAlloc.
+  // Makes one that holds `value`. In a capture: allowed, in every mode. In a host function: refused. Now and then
+  // cuMemHostAlloc, which may wait for the device.
   explicit word(T value = 0, device gpu = device{}, call_site at = call_site::current())
       : slot_{&detail::take_word(gpu, at)}, address_{static_cast<T*>(slot_->address())} {
     __atomic_store_n(address_, value, __ATOMIC_RELAXED);

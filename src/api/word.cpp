@@ -6,6 +6,7 @@
 #include "api/make_current.hpp"
 #include "api/never_destroyed.hpp"
 #include "api/primary_context.hpp"
+#include "api/relaxed_captures.hpp"
 
 #include <fmt/format.h>
 
@@ -63,6 +64,7 @@ class word_pages {
     std::unique_ptr<word_slot[]> slots{new word_slot[slots_in_a_page]};
     void* page = nullptr;
     const make_current current{primary_context(gpu, at), at};
+    const relaxed_captures unharmed{at};
     check(driver().cuMemHostAlloc(&page, slots_in_a_page * word_slot::bytes, CU_MEMHOSTALLOC_PORTABLE),
           "cuMemHostAlloc", gpu, at);
     for (std::size_t i = slots_in_a_page; i-- > 0;) {

@@ -2,6 +2,8 @@
 #include <weir/buffer.hpp>
 #include <weir/deferred.hpp>
 #include <weir/host_function.hpp>
+#include <weir/ipc_buffer.hpp>
+#include <weir/managed_buffer.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/value_wait.hpp>
 #include <weir/word.hpp>
@@ -22,6 +24,7 @@
 namespace weir {
 namespace {
 
+using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::gate;
@@ -169,11 +172,49 @@ TEST_F(Word, ElementsOfPinnedBuffersAreWords) {
   EXPECT_EQ(result_of([&] { static_cast<void>(word_ref{here, 0}); }), errc::closed);
 }
 
-// A buffer's memory is a pool's, where drivers have no words.
-TEST_F(Word, ElementsOfBuffersAreRefusedByTheDriver) {
+// Memory without words: what its type tells does not compile, and an address is refused by the driver.
+template <class Memory>
+concept has_words = requires(Memory& m) {
+  word_ref{m, std::size_t{0}};
+};
+static_assert(has_words<pinned_buffer<std::uint32_t>> && has_words<ipc_buffer<std::uint64_t>>);
+static_assert(!has_words<buffer<std::uint32_t>> && !has_words<managed_buffer<std::uint32_t>>);
+static_assert(!has_words<pinned_buffer<float>>);
+static_assert(std::is_constructible_v<word_ref<std::uint32_t>, pinned_buffer<std::uint32_t>&, std::size_t>);
+static_assert(!std::is_constructible_v<word_ref<std::uint32_t>, buffer<std::uint32_t>&, std::size_t>);
+static_assert(!std::is_constructible_v<word_ref<std::uint32_t>, managed_buffer<std::uint32_t>&, std::size_t>);
+
+TEST_F(Word, MemoryOfPoolsAndManagedMemoryAreRefusedByTheDriver) {
   buffer<std::uint32_t> x{s, 4};
-  EXPECT_EQ(result_of([&] { write_value(s, word_ref{x, 0}, 1); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { wait_value(s, word_ref{x, 0}, until::geq, 0); }), errc::invalid_value);
+  managed_buffer<std::uint32_t> y{4};
+  for (std::uint32_t* const address : {x.data(), y.data()}) {
+    const word_ref<std::uint32_t> none{address};
+    EXPECT_EQ(result_of([&] { write_value(s, none, 1); }), errc::invalid_value);
+    EXPECT_EQ(result_of([&] { wait_value(s, none, until::geq, 0); }), errc::invalid_value);
+  }
+}
+
+TEST_F(Word, ElementsOfIpcBuffersAreWords) {
+  ipc_buffer<std::uint32_t> x{4};
+  write_value(s, word_ref{x, 2}, 6);
+  wait_value(s, word_ref{x, 2}, until::eq, 6);
+  s.sync();
+}
+
+// A further page is asked for in a way that harms no capture, in any mode and of any thread.
+TEST_F(Word, MakingThemBreaksNoCapture) {
+  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    const failing_table calls;
+    std::vector<word<std::uint32_t>> many;
+    while (calls.count(&driver_table::cuMemHostAlloc) == 0 && many.size() < 10'000) many.emplace_back();
+    EXPECT_EQ(calls.count(&driver_table::cuMemHostAlloc), 1);
+    static auto* const kept = new std::vector<word<std::uint32_t>>;  // so that the next round needs a page as well
+    for (word<std::uint32_t>& each : many) kept->push_back(std::move(each));
+    abi::CUgraph graph = nullptr;
+    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  }
 }
 
 TEST_F(Word, NoneIsMadeInAHostFunction) {
