@@ -68,8 +68,8 @@ class buffer {
  public:
   using value_type = T;
 
-  // Fails whole, with out_of_memory if there is none. In a capture of the stream: becomes an allocation node.
-  // cuMemAllocAsync.
+  // Fails whole, with out_of_memory if there is none. In a capture of the stream: becomes an allocation node. In one of
+  // another stream: as memory_pool_ref::allocate(). cuMemAllocAsync.
   buffer(stream_ref stream, std::size_t size, call_site at = call_site::current())
       : memory_{stream, size, sizeof(T), at} {}
 

@@ -44,8 +44,8 @@ inline constexpr unsigned long long keep_all = ~0ull;
 
 // A pool, borrowed: valid while its owner is. Trivially copyable; pass by value. It knows its device, and what to do
 // when it has run out.
-// Thread safety: any operation from any thread. In a host function: refused. In a capture: allowed, as none of these
-// waits; allocate() and deallocate() become nodes of the graph there.
+// Thread safety: any operation from any thread. In a host function: refused. In a capture: allowed, in every mode, but
+// for allocate() and deallocate(), which say for themselves.
 class WEIR_EXPORT memory_pool_ref {
  public:
   // A pool of somebody else's (CUmemoryPool, cudaMemPool_t), on that device.
@@ -55,9 +55,14 @@ class WEIR_EXPORT memory_pool_ref {
   // Memory for work queued on the stream from now on, uninitialised, aligned to 256 bytes; null for no bytes. Fails
   // with out_of_memory. The stream may be of another device if that one may use the pool (set_access). A buffer makes
   // both calls: buffer<float> x{pool, s, n}. cuMemAllocFromPoolAsync.
+  // In a capture of the stream: becomes a node of the graph, where the driver has such nodes. On another stream while a
+  // capture is open: allowed if weir began it. In one that was begun elsewhere the driver's answer stands: it refuses
+  // this (stream_capture_unsupported) and drops the capture, unless that one or the calling thread is relaxed, or it is
+  // another thread's and not in global mode.
   [[nodiscard]] void* allocate(stream_ref stream, std::size_t bytes, call_site at = call_site::current()) const;
 
-  // Gives memory back after the work queued on the stream so far. Null does nothing. cuMemFreeAsync.
+  // Gives memory back after the work queued on the stream so far. Null does nothing. Captures as for allocate().
+  // cuMemFreeAsync.
   void deallocate(stream_ref stream, void* address, call_site at = call_site::current()) const;
 
   // The same pool with more patience: an allocation that finds no memory waits for all work of the stream's context,

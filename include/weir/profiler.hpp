@@ -22,7 +22,8 @@ class WEIR_EXPORT profiler_scope {
   explicit profiler_scope(device gpu = device{}, call_site at = call_site::current());
   profiler_scope(const profiler_scope&) = delete;
   profiler_scope& operator=(const profiler_scope&) = delete;
-  // What fails goes to on_unraised_error.
+  // What fails goes to on_unraised_error. During a capture begun through weir, which it would break, and in host functions
+  // the recording is ended later, by another thread.
   ~profiler_scope();
 
  private:

@@ -162,10 +162,12 @@ class WEIR_EXPORT stream {
   stream(stream&& other) noexcept : handle_{other.handle_}, state_{other.state_} { other.forget(); }
   stream& operator=(stream&& other) noexcept;
   // Never blocks: work that is queued still runs. What fails goes to on_unraised_error, as do exceptions of its host
-  // functions that no sync() has thrown. In a host function: allowed; the destruction is left to another thread.
+  // functions that no sync() has thrown. In a host function: allowed; the destruction is left to another thread. While
+  // the stream itself captures: allowed; it is left until the capture has ended, which whoever has its handle may still
+  // do (the driver would drop the capture without a word). cuStreamIsCapturing.
   ~stream();
 
-  // Gives it up now and reports what fails; does nothing a second time. cuStreamDestroy.
+  // Gives it up now and reports what fails; does nothing a second time. Captures as above. cuStreamDestroy.
   void close(call_site at = call_site::current());
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 

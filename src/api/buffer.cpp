@@ -10,6 +10,7 @@
 #include "api/pool_allocation.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
+#include "api/relaxed_captures.hpp"
 #include "api/stream_state.hpp"
 #include "api/use_list.hpp"
 
@@ -49,6 +50,7 @@ void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::
     }
     if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
     if (bytes != 0 && pool == nullptr) {
+      const relaxed_in_our_captures unharmed{at};
       check(driver().cuMemAllocAsync(&address, bytes, handle), call, stream, at);
     }
   } catch (...) {
@@ -118,7 +120,9 @@ void stream_memory::close(call_site at) { close(reachable_stream(), at); }
 void stream_memory::close(stream_ref stream, call_site at) {
   if (closed()) return;
   const subject on = subject::memory(address_);
-  const first_failure failure = free_in(usable(stream, "cuMemFreeAsync", at));
+  const CUstream handle = usable(stream, "cuMemFreeAsync", at);
+  const relaxed_in_our_captures unharmed{at};
+  const first_failure failure = free_in(handle);
   if (failure.code != errc::success) fail(failure.code, failure.call, on, at);
 }
 

@@ -45,6 +45,7 @@ CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t b
   constexpr const char* call = "cuMemAllocFromPoolAsync";
   const CUstream handle = usable(stream, call, at);
   const CUmemoryPool from = usable(pool, call, at);
+  const relaxed_in_our_captures unharmed{at};
   CUdeviceptr address = 0;
   CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
   for (int left = pool.retries(); answer == CUDA_ERROR_OUT_OF_MEMORY && left > 0 && breaks_no_capture(handle, at);
@@ -122,6 +123,7 @@ void memory_pool_ref::deallocate(stream_ref stream, void* address, call_site at)
   constexpr const char* call = "cuMemFreeAsync";
   CUstream_st* const handle = usable(stream, call, at);
   if (address == nullptr) return;
+  const detail::relaxed_in_our_captures unharmed{at};
   check(driver().cuMemFreeAsync(detail::device_address(address), handle), call, detail::subject::memory(address), at);
 }
 

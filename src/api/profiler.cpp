@@ -5,6 +5,7 @@
 #include "api/first_failure.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
+#include "api/reclaimer.hpp"
 
 namespace weir {
 namespace {
@@ -31,14 +32,16 @@ profiler_scope::profiler_scope(device gpu, call_site at) : context_{context_for(
 }
 
 profiler_scope::~profiler_scope() {
-  try {
-    const detail::make_current current{context_, call_site{}};
-    detail::check_unraised(detail::driver().cuProfilerStop(), "cuProfilerStop", detail::subject{context_});
-  } catch (...) {
-    detail::first_failure failure;
-    failure.note_exception("cuCtxPushCurrent");
-    detail::report_unraised(failure.code, failure.call, detail::subject{context_});
-  }
+  detail::run_or_defer([context = context_]() noexcept {
+    try {
+      const detail::make_current current{context, call_site{}};
+      detail::check_unraised(detail::driver().cuProfilerStop(), "cuProfilerStop", detail::subject{context});
+    } catch (...) {
+      detail::first_failure failure;
+      failure.note_exception("cuCtxPushCurrent");
+      detail::report_unraised(failure.code, failure.call, detail::subject{context});
+    }
+  });
 }
 
 }  // namespace weir

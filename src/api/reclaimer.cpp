@@ -26,6 +26,15 @@ using std::chrono::microseconds;
 constexpr microseconds shortest_pause{50};
 constexpr microseconds longest_pause{5000};
 
+// What weir's thread frees, and the events that it asks for, harm no capture; but a driver holds that they might, and
+// captures that were begun past weir cannot be waited for.
+void say_that_captures_are_safe() noexcept {
+  const driver_table* const calls = driver_if_any();
+  if (calls == nullptr) return;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  check_unraised(calls->cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode", {});
+}
+
 // A chain of chores in order.
 struct chore_list {
   chore* first = nullptr;
@@ -104,6 +113,7 @@ class reclaimer {
   void run() {
     // Set here: a chore may ask for it before the thread that started this one goes on.
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    say_that_captures_are_safe();
     chore_list later;
     microseconds pause = shortest_pause;
     for (;;) {

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "api/check.hpp"
+#include "api/guard.hpp"
 #include "driver/abi.hpp"
 
 #include <weir/call_site.hpp>
+
+#include <atomic>
+#include <optional>
 
 namespace weir::detail {
 
@@ -25,6 +29,20 @@ class relaxed_captures {
 
  private:
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // of the thread, between the two
+};
+
+// The same for hot paths: one load unless a capture that was begun through weir is open. In those that were begun
+// elsewhere the driver's own answer stands.
+class relaxed_in_our_captures {
+ public:
+  explicit relaxed_in_our_captures(call_site at) {
+    if (open_captures.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      unharmed_.emplace(at);
+    }
+  }
+
+ private:
+  std::optional<relaxed_captures> unharmed_;
 };
 
 }  // namespace weir::detail

@@ -31,6 +31,11 @@ bucket& bucket_of(CUstream handle) noexcept {
 
 }  // namespace
 
+bool is_captured(CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
 stream_state::stream_state(CUstream stream, const stream_facts& its_facts) noexcept : handle{stream}, facts{its_facts} {
   bucket& b = bucket_of(handle);
   const std::lock_guard lock{b.lock};
@@ -100,9 +105,11 @@ errc stream_state::let_go(share mine) noexcept {
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unknown before it is destroyed: the driver may give the handle out again at once.
   unlink();
-  if (!inside_host_function) return destroy();
+  // With a stream the capture would end that began in it, and nobody would be told.
+  if (!inside_host_function && !is_captured(handle)) return destroy();
   defer([this] {
     const CUstream stream = handle;
+    if (is_captured(stream)) return chore_result::capture_open;
     if (const errc answer = destroy(); answer != errc::success) {
       report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
     }

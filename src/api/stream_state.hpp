@@ -41,8 +41,8 @@ class stream_state {
   // Makes weir know the stream; the caller is its first holder, and a user. The handle must not be known yet.
   stream_state(abi::CUstream stream, const stream_facts& its_facts) noexcept;
 
-  // Gives up one holder's share. The last one destroys the stream, now or, where that may not be, later, and answers
-  // what the driver says. The state is not to be touched afterwards.
+  // Gives up one holder's share. The last one destroys the stream, now or, where that may not be (in a host function,
+  // and while the stream captures), later, and answers what the driver says. The state is not to be touched afterwards.
   [[nodiscard]] errc let_go(share mine) noexcept;
   // The same for destructors: what fails goes to on_unraised_error.
   void drop(share mine) noexcept;
@@ -80,6 +80,9 @@ void remember_priority(abi::CUstream stream, int priority) noexcept;
 // Grows whenever a stream that weir owned is destroyed: what was remembered by handle before that may be of another
 // stream now.
 inline constinit std::atomic<std::uint32_t> streams_destroyed{0};
+
+// Is the stream in a capture that is good so far? False also where the driver does not say. Harms no capture.
+[[nodiscard]] bool is_captured(abi::CUstream stream) noexcept;
 
 // The context of any stream: known, asked for, or, of a default stream, the current one.
 [[nodiscard]] abi::CUcontext context_of(abi::CUstream stream, call_site at);

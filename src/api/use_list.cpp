@@ -6,6 +6,7 @@
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
 #include "api/make_current.hpp"
+#include "api/relaxed_captures.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -44,11 +45,14 @@ use_list::use* use_list::find(const place& where) noexcept {
   return found != uses_.end() ? &*found : nullptr;
 }
 
-std::vector<use_list::use> use_list::take_finished() {
+std::vector<use_list::use> use_list::take_finished(call_site at) {
   std::vector<use> finished;
   if (!may_free()) return finished;  // a query would break the capture
-  const auto is_finished = [](const use& u) {
-    return u.state != nullptr && !u.state->has_users() &&
+  const auto gets_no_more = [](const use& u) { return u.state != nullptr && !u.state->has_users(); };
+  if (std::ranges::none_of(uses_, gets_no_more)) return finished;
+  const relaxed_captures unharmed{at};  // those that were begun past weir
+  const auto is_finished = [&](const use& u) {
+    return gets_no_more(u) && !is_captured(u.where.stream) &&
            driver().cuStreamQuery(u.where.stream) != CUDA_ERROR_NOT_READY;
   };
   const auto first = std::partition(uses_.begin(), uses_.end(), [&](const use& u) { return !is_finished(u); });
@@ -91,7 +95,7 @@ bool use_list::note(CUstream stream, std::span<CUstream> homes, call_site at) {
     }
     if (is_default(stream)) return entry::none;
     if (uses_.size() == uses_.capacity()) {
-      finished = take_finished();
+      finished = take_finished(at);
       move_out(finished, homes);
       if (finished.empty()) uses_.reserve(2 * uses_.size() + 4);
     }
@@ -125,6 +129,8 @@ void use_list::mark(CUstream stream, call_site at) {
     if (found == nullptr || found->event == nullptr) return;
     event = found->event;
   }
+  // A captured operation is not work yet, and an event that is recorded in a capture can be asked nothing.
+  if (is_captured(stream)) return;
   const CUresult answer = driver().cuEventRecord(event, stream);
   if (answer == CUDA_SUCCESS) [[likely]] {
     return;
@@ -149,6 +155,10 @@ void use_list::sync(first_failure& failure) noexcept {
       failure.note(driver().cuStreamSynchronize(u.where.stream), "cuStreamSynchronize");
     }
   }
+}
+
+bool use_list::in_capture() const noexcept {
+  return std::ranges::any_of(uses_, [](const use& u) { return u.state != nullptr && is_captured(u.where.stream); });
 }
 
 void use_list::freeze(first_failure& failure) noexcept {

@@ -37,6 +37,10 @@ class use_list {
   // Blocks the calling thread until all uses are done.
   void sync(first_failure& failure) noexcept;
 
+  // Is a stream that the list holds in a capture now? Then freeze() has to wait: a mark in it would be a part of the
+  // capture, and to look at that ends it.
+  [[nodiscard]] bool in_capture() const noexcept;
+
   // Marks what uses the memory now with an event in every stream, and lets go of the streams, so that done() need not
   // look at their later work; where that fails it does.
   void freeze(first_failure& failure) noexcept;
@@ -60,7 +64,7 @@ class use_list {
   [[nodiscard]] use* find(const place& where) noexcept;
   // Takes out streams that get no more work and are done, so that memory with a long life keeps no more streams than
   // are in use. The caller lets go of them, without the lock.
-  [[nodiscard]] std::vector<use> take_finished();
+  [[nodiscard]] std::vector<use> take_finished(call_site at);
   static void move_in(abi::CUstream stream, std::span<abi::CUstream> homes) noexcept;
   static void move_out(const std::vector<use>& finished, std::span<abi::CUstream> homes) noexcept;
 

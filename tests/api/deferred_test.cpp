@@ -23,6 +23,7 @@
 namespace weir {
 namespace {
 
+using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::gate;
@@ -31,6 +32,14 @@ using test::unraised_errors;
 class Deferred : public ::testing::Test {
  protected:
   Deferred() { drain_deferred(); }
+
+  // Is the capture whole?
+  [[nodiscard]] bool end_capture() { return end_capture(s.get()); }
+  [[nodiscard]] static bool end_capture(CUstream_st* origin) {
+    abi::CUgraph graph = nullptr;
+    if (driver().cuStreamEndCapture(origin, &graph) != abi::CUDA_SUCCESS) return false;
+    return driver().cuGraphDestroy(graph) == abi::CUDA_SUCCESS;
+  }
 
   device gpu;
   stream s{gpu};
@@ -99,6 +108,85 @@ TEST_F(Deferred, StreamsAndEventsGoAtOnceDuringCaptures) {
   { const stream t{gpu}; }
   EXPECT_EQ(deferred_count(), 0u);
   EXPECT_EQ(calls.count(&driver_table::cuEventDestroy_v2), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// What weir's own thread does harms no capture that was begun past weir, in any mode.
+TEST_F(Deferred, FreesOnWeirsThreadBreakNoCapture) {
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
+  stream t{gpu};
+  fill(t, *pinned, 1);
+  t.sync();
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  const failing_table calls;
+  pinned.reset();
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
+  EXPECT_TRUE(end_capture());
+}
+
+// A mark in a stream that captures would be a part of the capture, and a look at it its end.
+TEST_F(Deferred, MemoryThatAStreamInACaptureHasUsedIsFreedAfterIt) {
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
+  fill(s, *pinned, 1);
+  s.sync();
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  const failing_table calls;
+  pinned.reset();
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
+  EXPECT_EQ(deferred_count(), 1u);
+  EXPECT_TRUE(end_capture());
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
+}
+
+// N9: with the stream that it began in a capture would end unheard.
+TEST_F(Deferred, AStreamThatCapturesGoesAfterItsCapture) {
+  for (const bool by_close : {false, true}) {
+    std::optional<stream> owner{std::in_place, gpu};
+    CUstream_st* const handle = owner->get();
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(handle, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+    const failing_table calls;
+    if (by_close) owner->close();
+    owner.reset();
+    drain_deferred();  // returns: it waits for the capture
+    EXPECT_EQ(deferred_count(), 1u);
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
+    EXPECT_TRUE(end_capture(handle));
+    drain_deferred();
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+  }
+}
+
+// One that has joined and been joined may end its scope while the capture goes on; what it captured stays.
+TEST_F(Deferred, AStreamThatJoinedACaptureMayGoBeforeItsEnd) {
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  const failing_table calls;
+  {
+    const stream joined{gpu};
+    joined.wait(s);
+    launch_host(joined, [] {});
+    s.wait(joined);
+  }
+  abi::CUgraph graph = nullptr;
+  ASSERT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+  std::size_t nodes = 0;
+  EXPECT_EQ(driver().cuGraphGetNodes(graph, nullptr, &nodes), abi::CUDA_SUCCESS);
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// Nothing can be saved of a capture that is broken: the stream goes at once.
+TEST_F(Deferred, AStreamInABrokenCaptureGoesAtOnce) {
+  std::optional<stream> owner{std::in_place, gpu};
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(owner->get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            abi::CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamQuery(owner->get()), abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  const failing_table calls;
+  owner.reset();
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
 }
 

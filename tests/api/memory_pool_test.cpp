@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -270,6 +271,49 @@ TEST_F(MemoryPool, NothingOfThemBreaksACapture) {
     EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
     EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
   }
+}
+
+// Rule 170: on a stream beside a capture that weir began, memory comes and goes.
+TEST_F(MemoryPool, AllocatingBesideACaptureOfWeirsBreaksNone) {
+  const memory_pool pool{gpu};
+  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+    const detail::capture_mark ours;
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    pool.deallocate(t, pool.allocate(t, size));
+    buffer<int> x{pool, t, size};
+    buffer<int> y{t, size};
+    x.close();
+    y.close(stream_ref{t});
+    abi::CUgraph graph = nullptr;
+    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  }
+}
+
+// In one that was begun elsewhere the driver's answer stands: what the manual of allocate() says.
+TEST_F(MemoryPool, AllocatingBesideAnotherCaptureIsTheDriversAffair) {
+  const memory_pool pool{gpu};
+  const auto capture_while = [&](abi::CUstreamCaptureMode mode, auto work) {
+    EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    work();
+    abi::CUgraph graph = nullptr;
+    const bool whole = driver().cuStreamEndCapture(s.get(), &graph) == abi::CUDA_SUCCESS;
+    EXPECT_EQ(driver().cuGraphDestroy(graph), whole ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE);
+    return whole;
+  };
+  errc result = errc::success;
+  const auto allocate = [&] { result = result_of([&] { pool.deallocate(t, pool.allocate(t, size)); }); };
+  EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_GLOBAL, allocate));
+  EXPECT_EQ(result, errc::stream_capture_unsupported);
+  EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, allocate));
+  EXPECT_EQ(result, errc::stream_capture_unsupported);
+  EXPECT_TRUE(capture_while(abi::CU_STREAM_CAPTURE_MODE_RELAXED, allocate));
+  EXPECT_EQ(result, errc::success);
+  const auto in_another_thread = [&] { std::thread{allocate}.join(); };
+  EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_GLOBAL, in_another_thread));
+  EXPECT_EQ(result, errc::stream_capture_unsupported);
+  EXPECT_TRUE(capture_while(abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, in_another_thread));
+  EXPECT_EQ(result, errc::success);
 }
 
 // The thread's own capture mode is what it was, also when a call fails.

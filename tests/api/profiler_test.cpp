@@ -1,9 +1,13 @@
 // profiler_test.cpp - telling a profiler where to begin and to end.
+#include <weir/deferred.hpp>
 #include <weir/host_function.hpp>
 #include <weir/profiler.hpp>
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
+#include "api/guard.hpp"
 #include "driver/failing.hpp"
 #include "support/errors.hpp"
 #include "support/unraised.hpp"
@@ -38,6 +42,26 @@ TEST(Profiler, InAHostFunctionItIsRefused) {
   launch_host(s, [&] { started = result_of([] { start_profiler(); }); });
   s.sync();
   EXPECT_EQ(started, errc::not_permitted);
+}
+
+// Rule 115: the end of a recording would break a capture.
+TEST(Profiler, AScopesEndWaitsForABetterMoment) {
+  const failing_table calls;
+  {
+    std::optional<profiler_scope> scope{std::in_place};
+    const detail::capture_mark capture;
+    scope.reset();
+    drain_deferred();
+    EXPECT_EQ(calls.count(&driver_table::cuProfilerStop), 0);
+  }
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuProfilerStop), 1);
+  const stream s{device{}};
+  std::optional<profiler_scope> scope{std::in_place};
+  launch_host(s, [&] { scope.reset(); });
+  s.sync();
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuProfilerStop), 2);
 }
 
 TEST(Profiler, AScopeThatCannotStartDoesNotStop) {
