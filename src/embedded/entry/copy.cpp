@@ -29,8 +29,11 @@ CUresult copy_located(const side& to, const side& from, std::size_t bytes, Copy&
   if (bytes == 0) return CUDA_SUCCESS;
   place target;
   place source;
-  if (const CUresult status = model::locate(to.address, bytes, to.kind, model::to_write, target); status != CUDA_SUCCESS) return status;
-  if (const CUresult status = model::locate(from.address, bytes, from.kind, model::to_read, source); status != CUDA_SUCCESS) {
+  if (const CUresult status = model::locate(to.address, bytes, to.kind, model::to_write, target);
+      status != CUDA_SUCCESS)
+    return status;
+  if (const CUresult status = model::locate(from.address, bytes, from.kind, model::to_read, source);
+      status != CUDA_SUCCESS) {
     return status;
   }
   return copy(target, source);

@@ -41,7 +41,7 @@ struct allocation {
   std::size_t extent = 0;             // what it occupies, at least `bytes`
   unsigned long long id = 0;          // never the same for two allocations
   memory_kind kind = memory_kind::device;
-  bool on_host = false;    // pinned, registered, or of a host pool: host memory to copies and attributes
+  bool on_host = false;  // pinned, registered, or of a host pool: host memory to copies and attributes
   std::atomic<bool> sync_memops{false};
   std::atomic<abi::CUmemAccess_flags> access{abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};  // less of mapped memory only
   unsigned flags = 0;                                                          // as cuMemHostGetFlags tells them

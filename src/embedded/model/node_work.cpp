@@ -60,7 +60,8 @@ CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept 
   }
   if (__builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
   place to;
-  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to_write, to); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to_write, to); status != CUDA_SUCCESS)
+    return status;
   out = {to.at, params.pitch, params.width, params.height, params.value, params.elementSize};
   return CUDA_SUCCESS;
 }
