@@ -1,33 +1,55 @@
 // engine/ready_list.hpp - first-in first-out lists of timelines, linked through the timelines themselves.
 #pragma once
 
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "embedded/engine/spin_lock.hpp"
 #include "embedded/engine/timeline.hpp"
 
 namespace weir::embedded::engine {
 
-// Not locked: its user has a lock anyway, for what must change together with it. A timeline is in such a list at most once at a time.
+// Whoever adds takes no lock. A timeline is in such a list at most once at a time.
+//
+// Thread safety: all members, from any thread.
 template <timeline* timeline::*Next>
 class timeline_list {
  public:
   void push(timeline& line) noexcept {
-    line.*Next = nullptr;
-    if (first_ == nullptr) {
-      first_ = &line;
-    } else {
-      last_->*Next = &line;
-    }
-    last_ = &line;
+    timeline* last = added_.load(std::memory_order_relaxed);
+    do {
+      line.*Next = last;
+    } while (!added_.compare_exchange_weak(last, &line));
   }
+
+  // The one that was added first; null where there is none, or another thread is just about to take it.
   [[nodiscard]] timeline* pop() noexcept {
-    timeline* line = first_;
-    if (line != nullptr) first_ = line->*Next;
+    if (empty()) return nullptr;
+    const std::lock_guard lock{taking_};
+    timeline* line = first_.load(std::memory_order_relaxed);
+    if (line == nullptr) line = in_order(added_.exchange(nullptr));
+    if (line != nullptr) first_.store(line->*Next);
     return line;
   }
-  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  // Sequentially consistent, against those who add and then look who is awake (wake_up.hpp). Entries that another thread takes
+  // over just now count as its own: it looks again when it has taken one.
+  [[nodiscard]] bool empty() const noexcept { return first_.load() == nullptr && added_.load() == nullptr; }
 
  private:
-  timeline* first_ = nullptr;
-  timeline* last_ = nullptr;
+  static timeline* in_order(timeline* last) noexcept {
+    timeline* first = nullptr;
+    while (last != nullptr) {
+      timeline* const before = std::exchange(last->*Next, first);
+      first = std::exchange(last, before);
+    }
+    return first;
+  }
+
+  std::atomic<timeline*> added_{nullptr};  // the last one first
+  alignas(64) spin_lock taking_;
+  std::atomic<timeline*> first_{nullptr};
 };
 
 using ready_list = timeline_list<&timeline::next_ready>;

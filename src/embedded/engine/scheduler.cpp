@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -91,12 +90,13 @@ void scheduler::submitted(timeline& line) noexcept { conductor_->submitted(line)
 void scheduler::conduct(point until) noexcept { conductor_->conduct(until); }
 
 void scheduler::list(timeline& line) noexcept {
-  wake_up::action next;
-  {
-    const std::lock_guard lock{workers_.lock};
-    ready_.push(line);
-    next = workers_.added(most_workers_);
-  }
+  ready_.push(line);
+  call_a_worker();
+}
+
+// There is something in the list of those that are ready.
+void scheduler::call_a_worker() noexcept {
+  const wake_up::action next = workers_.added(most_workers_);
   if (next == wake_up::action::wake) {
     workers_.wake();
   } else if (next == wake_up::action::start) {
@@ -107,32 +107,21 @@ void scheduler::list(timeline& line) noexcept {
 // A timeline to run, owned; null where there is none. The worker no longer counts as searching when it has one.
 timeline* scheduler::take(hot_timelines& hot) noexcept {
   timeline* line = hot.own_one();
-  wake_up::action next = wake_up::action::none;
-  {
-    const std::lock_guard lock{workers_.lock};
-    while (line == nullptr) {
-      line = ready_.pop();
-      if (line == nullptr) return nullptr;
-      line->clear_listed();
-      if (!line->try_own()) line = nullptr;  // somebody else has run it, or it was parked
-    }
-    workers_.found();
-    if (!ready_.empty()) next = workers_.added(most_workers_);
+  while (line == nullptr) {
+    line = ready_.pop();
+    if (line == nullptr) return nullptr;
+    line->clear_listed();
+    if (!line->try_own()) line = nullptr;  // somebody else has run it, or it was parked
   }
-  if (next == wake_up::action::wake) {
-    workers_.wake();
-  } else if (next == wake_up::action::start) {
-    start_driver_thread("weir-worker", [this] { work(); });
-  }
+  workers_.found();
+  if (!ready_.empty()) call_a_worker();
   return line;
 }
 
-bool scheduler::may_sleep(hot_timelines& hot) noexcept {
-  hot.drop_all(*this);
-  const std::lock_guard lock{workers_.lock};
-  if (!ready_.empty()) return false;
+void scheduler::sleep() noexcept {
   workers_.gives_up();
-  return true;
+  if (!ready_.empty()) call_a_worker();
+  workers_.sleep();
 }
 
 // Runs a timeline and then those that it lets go on, one after the other. The last one, if it ended drained.
@@ -160,26 +149,24 @@ void scheduler::work() noexcept {
       hot.drop_all(*this);
       if (schedule_.kind == schedule_kind::parallel) successor::of_this_thread().keep_any();
       timeline* drained = run_chain(*line);
-      {
-        const std::lock_guard lock{workers_.lock};
-        workers_.finished();
-      }
+      workers_.finished();
       if (drained != nullptr) hot.keep(*drained, *this);
       idle.reset();
-    } else if (!idle.once_more() && may_sleep(hot)) {
-      workers_.sleep();
+    } else if (!idle.once_more()) {
+      hot.drop_all(*this);
+      sleep();
       idle.reset();
     }
   }
 }
 
 void scheduler::give_to_host_thread(timeline& line) noexcept {
-  wake_up::action next;
-  {
-    const std::lock_guard lock{host_thread_.lock};
-    host_ready_.push(line);
-    next = host_thread_.added(1);
-  }
+  host_ready_.push(line);
+  call_the_host_thread();
+}
+
+void scheduler::call_the_host_thread() noexcept {
+  const wake_up::action next = host_thread_.added(1);
   if (next == wake_up::action::wake) {
     host_thread_.wake();
   } else if (next == wake_up::action::start) {
@@ -191,18 +178,13 @@ void scheduler::give_to_host_thread(timeline& line) noexcept {
 void scheduler::run_host_functions() noexcept {
   idle_spin idle;
   for (;;) {
-    const bool last_look = !idle.once_more();
-    timeline* line = nullptr;
-    {
-      const std::lock_guard lock{host_thread_.lock};
-      line = host_ready_.pop();
-      if (line == nullptr && last_look) host_thread_.gives_up();
-    }
-    if (line != nullptr) {
+    if (timeline* line = host_ready_.pop()) {
       line->own_parked();
       line->run(runner::host_thread, line->completed() + slice_);
       idle.reset();
-    } else if (last_look) {
+    } else if (!idle.once_more()) {
+      host_thread_.gives_up();
+      if (!host_ready_.empty()) call_the_host_thread();
       host_thread_.sleep();
       idle.reset();
     }

@@ -44,14 +44,16 @@ class scheduler {
   void run_host_functions() noexcept;
   timeline* run_chain(timeline& first) noexcept;
   timeline* take(hot_timelines& hot) noexcept;
-  bool may_sleep(hot_timelines& hot) noexcept;
+  void sleep() noexcept;
+  void call_a_worker() noexcept;
+  void call_the_host_thread() noexcept;
 
   schedule schedule_;
   unsigned most_workers_;
   std::uint32_t slice_;                   // operations of one timeline before the next has its turn
   std::unique_ptr<conductor> conductor_;  // null unless stepping
 
-  ready_list ready_;
+  alignas(64) ready_list ready_;
   wake_up workers_;
 
   alignas(64) host_list host_ready_;

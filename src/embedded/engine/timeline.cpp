@@ -37,6 +37,7 @@ timeline& timeline::acquire() {
     if (!p.free.empty()) {
       timeline* line = p.free.back();
       p.free.pop_back();
+      line->submitting_.renew();
       return *line;
     }
   }
@@ -68,7 +69,7 @@ timeline::submission::~submission() {
   const bool news = end != line_.submitted_.load(std::memory_order_relaxed);
   // Sequentially consistent, against the owner who looks for more work after it has let go (disown).
   if (news) line_.submitted_.store(end);
-  line_.submit_lock_.unlock();
+  alone_.reset();
   if (!news) return;
   scheduler& s = scheduler::instance();
   if (s.stepping()) {

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "embedded/engine/biased_lock.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/operation_queue.hpp"
 #include "embedded/engine/spin_lock.hpp"
@@ -38,10 +40,10 @@ enum class runner : std::uint8_t { worker, helper, host_thread };
 // so that every point in it stays true.
 class alignas(64) timeline {
  public:
-  // Adds operations as one step: locked from construction to destruction, when they become visible.
+  // Adds operations as one step: they become visible when it ends, and until then no other thread adds any.
   class [[nodiscard]] submission {
    public:
-    explicit submission(timeline& line) noexcept : line_{line} { line_.submit_lock_.lock(); }
+    explicit submission(timeline& line) noexcept : line_{line} { alone_.emplace(line.submitting_); }
     submission(const submission&) = delete;
     submission& operator=(const submission&) = delete;
     ~submission();
@@ -61,6 +63,7 @@ class alignas(64) timeline {
 
    private:
     timeline& line_;
+    std::optional<biased_lock::section> alone_;
   };
 
   // A drained timeline from the pool. Throws std::bad_alloc.
@@ -117,8 +120,8 @@ class alignas(64) timeline {
   [[nodiscard]] bool mark_unlisted() noexcept;  // true if it must be listed again, because there is something to run
   void clear_listed() noexcept { state_.fetch_and(~listed); }
   [[nodiscard]] std::uint32_t state() const noexcept { return state_.load(std::memory_order_acquire); }
-  timeline* next_ready = nullptr;  // guarded by the ready list's lock
-  timeline* next_host = nullptr;   // guarded by the host list's lock
+  timeline* next_ready = nullptr;  // the ready list's
+  timeline* next_host = nullptr;   // the host list's
   void own_parked() noexcept;      // for the thread that it was passed to
 
  private:
@@ -141,7 +144,7 @@ class alignas(64) timeline {
   void give_back_if_drained() noexcept;
 
   // Written by those who submit.
-  spin_lock submit_lock_;
+  biased_lock submitting_;
   operation_queue queue_;
   wait_log waits_;
   std::uint64_t recorded_ = 0;  // where an event was recorded last

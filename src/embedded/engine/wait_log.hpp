@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "embedded/engine/operation.hpp"
+#include "embedded/engine/versioned.hpp"
 
 namespace weir::embedded::engine {
 
@@ -21,39 +22,24 @@ class wait_log {
   static inline constinit std::atomic<bool> wanted{false};
 
   // Operations from `place` on come after the point.
-  void note(std::uint64_t place, point until) noexcept {
-    entry& e = entries_[next_++ % entries_.size()];
-    const std::uint32_t version = e.version.load(std::memory_order_relaxed);
-    e.version.store(version + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    e.place.store(place, std::memory_order_relaxed);
-    e.line.store(until.line, std::memory_order_relaxed);
-    e.count.store(until.count, std::memory_order_relaxed);
-    e.version.store(version + 2, std::memory_order_release);
-  }
+  void note(std::uint64_t place, point until) noexcept { entries_[next_++ % entries_.size()].store({place, until}); }
 
   // Visits the points of the waits that lie before `end`.
   template <class Visitor>
   void for_each_before(std::uint64_t end, Visitor&& visit) const noexcept {
-    for (const entry& e : entries_) {
-      const std::uint32_t version = e.version.load(std::memory_order_acquire);
-      const std::uint64_t place = e.place.load(std::memory_order_relaxed);
-      const point until{e.line.load(std::memory_order_relaxed), e.count.load(std::memory_order_relaxed)};
-      std::atomic_thread_fence(std::memory_order_acquire);
-      const bool whole = version % 2 == 0 && e.version.load(std::memory_order_relaxed) == version;
-      if (whole && until.line != nullptr && place <= end) visit(until);
+    for (const versioned<entry>& e : entries_) {
+      entry noted{};
+      if (e.try_load(noted) && noted.until.line != nullptr && noted.place <= end) visit(noted.until);
     }
   }
 
  private:
   struct entry {
-    std::atomic<std::uint32_t> version{0};  // odd while it is written
-    std::atomic<std::uint64_t> place{0};
-    std::atomic<timeline*> line{nullptr};
-    std::atomic<std::uint64_t> count{0};
+    std::uint64_t place;
+    point until;
   };
 
-  std::array<entry, 16> entries_;
+  std::array<versioned<entry>, 16> entries_;
   std::uint32_t next_ = 0;
 };
 

@@ -5,49 +5,46 @@
 #include <cstdint>
 
 #include "embedded/engine/futex.hpp"
-#include "embedded/engine/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
-// The counts are guarded by `lock`, together with the list that the threads take from: a thread goes to sleep only
-// after it has seen the list empty under the lock, so that no entry is left to sleepers.
-//
 // A thread is searching (awake, looks at the list soon), busy, or asleep. As long as one searches, an addition to the list wakes nobody:
 // a burst of work costs one wake-up.
+//
+// Whoever adds to the list calls added() afterwards. Whoever stops searching looks at the list once more afterwards, and if
+// there is something calls added() like one who has put it there. So nothing is left to sleepers, and no lock is needed.
+//
+// Thread safety: all members, from any thread.
 class wake_up {
  public:
-  spin_lock lock;
-
-  // What the one who added to the list has to do, after the lock is released.
+  // What the one who added to the list has to do.
   enum class action : std::uint8_t { none, wake, start };
 
-  // With the lock held: something was added.
+  // Something was added.
   [[nodiscard]] action added(unsigned most_threads) noexcept {
-    if (searching_ != 0) return action::none;
-    if (asleep_ != 0) {
-      --asleep_;
-      ++searching_;
-      return action::wake;
+    std::uint64_t now = counts_.load();
+    for (;;) {
+      if (searching(now) != 0) return action::none;
+      if (asleep(now) != 0) {
+        if (counts_.compare_exchange_weak(now, now - one_asleep + one_searching)) return action::wake;
+      } else if (started(now) < most_threads) {
+        if (counts_.compare_exchange_weak(now, now + one_started + one_searching)) return action::start;
+      } else {
+        return action::none;
+      }
     }
-    if (started_ == most_threads) return action::none;
-    ++started_;
-    ++searching_;
-    return action::start;
   }
   void wake() noexcept {
     permits_.fetch_add(1, std::memory_order_release);
     futex_wake(permits_, 1);
   }
 
-  // With the lock held: the calling thread has found something, has finished with it, gives up.
-  void found() noexcept { --searching_; }
-  void finished() noexcept { ++searching_; }
-  void gives_up() noexcept {
-    --searching_;
-    ++asleep_;
-  }
+  // The calling thread has found something, has finished with it, gives up.
+  void found() noexcept { counts_.fetch_sub(one_searching); }
+  void finished() noexcept { counts_.fetch_add(one_searching); }
+  void gives_up() noexcept { counts_.fetch_add(one_asleep - one_searching); }
 
-  // After gives_up(), without the lock: sleeps until woken, and is searching again.
+  // After gives_up(): sleeps until woken, and is searching again.
   void sleep() noexcept {
     for (;;) {
       std::uint32_t permits = permits_.load(std::memory_order_acquire);
@@ -59,10 +56,17 @@ class wake_up {
   }
 
  private:
-  unsigned searching_ = 0;
-  unsigned asleep_ = 0;
-  unsigned started_ = 0;
-  std::atomic<std::uint32_t> permits_{0};
+  static constexpr int bits = 20;
+  static constexpr std::uint64_t one_searching = 1;
+  static constexpr std::uint64_t one_asleep = std::uint64_t{1} << bits;
+  static constexpr std::uint64_t one_started = std::uint64_t{1} << (2 * bits);
+  static constexpr std::uint64_t mask = one_asleep - 1;
+  static std::uint64_t searching(std::uint64_t counts) noexcept { return counts & mask; }
+  static std::uint64_t asleep(std::uint64_t counts) noexcept { return counts >> bits & mask; }
+  static std::uint64_t started(std::uint64_t counts) noexcept { return counts >> (2 * bits); }
+
+  alignas(64) std::atomic<std::uint64_t> counts_{0};
+  alignas(64) std::atomic<std::uint32_t> permits_{0};
 };
 
 }  // namespace weir::embedded::engine

@@ -12,6 +12,7 @@
 namespace weir::embedded::model {
 
 using namespace abi;
+using engine::biased_lock;
 
 namespace {
 
@@ -22,26 +23,27 @@ std::int64_t now_ns() noexcept {
 
 }  // namespace
 
-// Notes the time, if the record that asked for it is still the last one.
+// Notes the time, unless a later record was faster.
 struct event::stamp {
   event* of;
   std::uint64_t number;
 
   void run() const noexcept {
     const std::int64_t now = now_ns();
-    const std::lock_guard lock{of->mutex_};
-    if (of->record_number_ == number) of->stamp_ns_ = now;
+    const std::lock_guard lock{of->noting_};
+    if (of->noted_.load().number < number) of->noted_.store({number, now});
   }
 };
 
 void event::begin(context& in, unsigned flags) noexcept {
-  const std::lock_guard lock{mutex_};
+  recording_.renew();
   context_.store(&in, std::memory_order_relaxed);
   flags_ = flags;
   capture_id_.store(0, std::memory_order_relaxed);
-  point_ = {};
-  recorded_ = false;
-  ++record_number_;
+  const biased_lock::section alone{recording_};
+  latest_record none{};
+  none.number = ++last_number_;
+  latest_.store(none);
 }
 
 CUresult event::open(context& in, unsigned flags) {
@@ -62,15 +64,17 @@ CUresult event::open(context& in, const CUipcEventHandle& handle) {
 
 void event::close() noexcept {
   if (shared()) shared_->end();
-  const std::lock_guard lock{mutex_};
-  ++record_number_;
+  const biased_lock::section alone{recording_};
+  ++last_number_;  // a record that is just being made comes too late
 }
 
 void event::end(context& of) noexcept {
   if (shared()) shared_->end();
-  const std::lock_guard lock{mutex_};
-  ++record_number_;
-  point_ = {};
+  const biased_lock::section alone{recording_};
+  latest_record last = latest_.load();
+  last.at = {};
+  last.number = ++last_number_;
+  latest_.store(last);
   context_.store(&of, std::memory_order_relaxed);
 }
 
@@ -80,24 +84,24 @@ CUresult event::tell(CUipcEventHandle& out) const noexcept {
   return CUDA_SUCCESS;
 }
 
-// The event is not locked while it submits: a deterministic schedule may run the stamp right there.
+// The event is not locked while it submits: a launched graph, which has its stream to itself, records events too.
 CUresult event::record(stream& on) {
   if (&on.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
   if (shared()) return record_shared(on);
-  if (!timed()) {
-    const engine::point at = on.record();
-    const std::lock_guard lock{mutex_};
-    take(at);
-    return CUDA_SUCCESS;
-  }
+  if (timed()) return record_timed(on);
+  const engine::point at = on.record();
+  const biased_lock::section alone{recording_};
+  take(at, ++last_number_, 0);
+  return CUDA_SUCCESS;
+}
+
+CUresult event::record_timed(stream& on) {
   engine::operation stamping = stamp_for_next_record();
   const std::uint64_t number = stamping.as<stamp>().number;
   engine::point at;
-  const bool later = on.record_with(stamping, at);
-  if (!later) stamping.body(stamping);
-  const std::lock_guard lock{mutex_};
-  if (record_number_ != number) return CUDA_SUCCESS;  // another thread's record came after
-  take(at);
+  const std::int64_t ns_at_once = on.record_with(stamping, at) ? 0 : now_ns();
+  const biased_lock::section alone{recording_};
+  if (last_number_ == number) take(at, number, ns_at_once);  // else another thread's record came after
   return CUDA_SUCCESS;
 }
 
@@ -115,40 +119,31 @@ CUresult event::record_shared(stream& on) {
     throw;
   }
   shared_->took(ticket, at);
-  const std::lock_guard lock{mutex_};
-  take(at);
+  const biased_lock::section alone{recording_};
+  take(at, ++last_number_, 0);
   return CUDA_SUCCESS;
 }
 
 engine::operation event::stamp_for_next_record() noexcept {
-  const std::lock_guard lock{mutex_};
+  const biased_lock::section alone{recording_};
   if (shared()) return shared_->begin_record(ticket_);
-  return engine::make_operation(stamp{this, ++record_number_}, engine::operation_kind::work, true);
+  return engine::make_operation(stamp{this, ++last_number_}, engine::operation_kind::work, true);
 }
 
 void event::record_at(engine::point at) noexcept {
-  const std::lock_guard lock{mutex_};
+  const biased_lock::section alone{recording_};
   if (shared()) shared_->took(ticket_, at);
-  take(at);
+  take(at, last_number_, 0);
 }
 
-void event::take(engine::point at) noexcept {
-  point_ = at;
-  recorded_ = true;
+void event::take(engine::point at, std::uint64_t number, std::int64_t ns_at_once) noexcept {
+  latest_.store({at, number, true, ns_at_once != 0, ns_at_once});
   if (capture_id() != 0) set_capture_id(0);
 }
 
-bool event::recorded() const noexcept {
-  if (shared()) return shared_->recorded();
-  const std::lock_guard lock{mutex_};
-  return recorded_;
-}
+bool event::recorded() const noexcept { return shared() ? shared_->recorded() : latest_.load().recorded; }
 
-engine::point event::recorded_point() const {
-  if (shared()) return shared_->latest();
-  const std::lock_guard lock{mutex_};
-  return point_;
-}
+engine::point event::recorded_point() const { return shared() ? shared_->latest() : latest_.load().at; }
 
 CUresult event::query() const {
   const bool complete = shared() ? shared_->complete() : recorded_point().reached();
@@ -162,20 +157,13 @@ CUresult event::synchronize() const {
 }
 
 CUresult event::elapsed(const event& from, const event& to, float& milliseconds) noexcept {
-  struct reading {
-    bool usable;
-    bool reached;
-    std::int64_t ns;
-  };
-  const auto read = [](const event& e) {
-    const std::lock_guard lock{e.mutex_};
-    return reading{e.recorded_ && e.timed(), e.point_.reached(), e.stamp_ns_};
-  };
-  const reading first = read(from);
-  const reading second = read(to);
-  if (!first.usable || !second.usable || &from.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
-  if (!first.reached || !second.reached) return CUDA_ERROR_NOT_READY;
-  milliseconds = static_cast<float>(static_cast<double>(second.ns - first.ns) / 1e6);
+  const latest_record first = from.latest_.load();
+  const latest_record second = to.latest_.load();
+  const bool usable = first.recorded && second.recorded && from.timed() && to.timed();
+  if (!usable || &from.owner() != &to.owner()) return CUDA_ERROR_INVALID_HANDLE;
+  if (!first.at.reached() || !second.at.reached()) return CUDA_ERROR_NOT_READY;
+  const auto ns = [](const event& e, const latest_record& last) { return last.stamped ? last.ns : e.noted_.load().ns; };
+  milliseconds = static_cast<float>(static_cast<double>(ns(to, second) - ns(from, first)) / 1e6);
   return CUDA_SUCCESS;
 }
 

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "driver/abi.hpp"
+#include "embedded/engine/biased_lock.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/spin_lock.hpp"
+#include "embedded/engine/versioned.hpp"
 #include "embedded/model/shared_event.hpp"
 
 namespace weir::embedded::model {
@@ -68,21 +70,35 @@ class event {
   [[nodiscard]] bool shared() const noexcept { return (flags_ & abi::CU_EVENT_INTERPROCESS) != 0; }
 
  private:
+  // The last record. Without one its point is reached.
+  struct latest_record {
+    engine::point at;
+    std::uint64_t number;
+    bool recorded;
+    bool stamped;     // at once, because nothing was before it
+    std::int64_t ns;  // when that was
+  };
+  // What the stream notes when it gets there. Times are those of the steady clock.
+  struct noted_time {
+    std::uint64_t number;
+    std::int64_t ns;
+  };
   struct stamp;
   void begin(context& in, unsigned flags) noexcept;
-  void take(engine::point at) noexcept;  // with the lock held
+  void take(engine::point at, std::uint64_t number, std::int64_t ns_at_once) noexcept;  // while recording_
+  abi::CUresult record_timed(stream& on);
   abi::CUresult record_shared(stream& on);
 
   std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;
   std::unique_ptr<shared_event> shared_;  // made for the first life that needs it, and kept
   std::atomic<unsigned long long> capture_id_{0};
-  mutable engine::spin_lock mutex_;  // guards what follows
-  engine::point point_;
-  bool recorded_ = false;
-  std::uint32_t ticket_ = 0;         // of the last record that a larger one has begun
-  std::uint64_t record_number_ = 0;  // a stamp of an earlier record, or of an earlier life, knows by it that it is late
-  std::int64_t stamp_ns_ = 0;        // when the recorded point was reached, by the steady clock
+  engine::biased_lock recording_;  // guards changes of what follows
+  engine::versioned<latest_record> latest_;
+  std::uint64_t last_number_ = 0;  // of all records that were begun, in all lives
+  std::uint32_t ticket_ = 0;       // of the last one that a larger one has begun
+  engine::spin_lock noting_;       // guards changes of what follows; for the threads that run operations
+  engine::versioned<noted_time> noted_;
 };
 
 }  // namespace weir::embedded::model
