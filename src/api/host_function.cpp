@@ -4,64 +4,64 @@
 #include "api/check.hpp"
 #include "api/guard.hpp"
 #include "api/host_failures.hpp"
-#include "api/never_destroyed.hpp"
 #include "api/reclaimer.hpp"
 #include "api/unraised.hpp"
 #include "driver/verify.hpp"
 
+#include <atomic>
 #include <exception>
-#include <mutex>
 #include <new>
+#include <utility>
 
 namespace weir {
 namespace detail {
 namespace {
 
-// Blocks for closures: most are of one size and come and go by the thousand, so they are kept.
+// Blocks for closures: most are of one size and come and go by the thousand, so they are kept. A thread takes all that have
+// come back at once and then has some of its own, so that no lock is needed.
 class block_pool {
  public:
   static constexpr std::size_t block_bytes = 128;
   static constexpr std::size_t most_kept = 4096;
   static_assert(sizeof(host_call) + 64 <= block_bytes, "closures up to 64 bytes cost no allocation");
 
-  // Blocks come back while statics are destroyed.
-  static block_pool& instance() {
-    static never_destroyed<block_pool> the_pool;
-    return *the_pool;
+  static void* take() {
+    if (own_ == nullptr && !ended_) {
+      own_ = back_.exchange(nullptr, std::memory_order_acquire);
+      kept_.store(0, std::memory_order_relaxed);
+      static thread_local const at_end give_back_own;
+    }
+    if (own_ == nullptr) return ::operator new(block_bytes);
+    return std::exchange(own_, own_->next);
   }
 
-  void* take() {
-    {
-      const std::lock_guard lock{lock_};
-      if (block* const first = free_) {
-        free_ = first->next;
-        --kept_;
-        return first;
-      }
+  // From any thread, also while statics are destroyed.
+  static void give_back(void* memory) noexcept {
+    // Those that are just on their way may be counted wrongly once; the next take() counts anew.
+    if (kept_.fetch_add(1, std::memory_order_relaxed) >= most_kept) {
+      ::operator delete(memory);
+      return;
     }
-    return ::operator new(block_bytes);
-  }
-
-  void give_back(void* memory) noexcept {
-    {
-      const std::lock_guard lock{lock_};
-      if (kept_ < most_kept) {
-        free_ = ::new (memory) block{free_};
-        ++kept_;
-        return;
-      }
+    auto* const mine = ::new (memory) block{back_.load(std::memory_order_relaxed)};
+    while (!back_.compare_exchange_weak(mine->next, mine, std::memory_order_release, std::memory_order_relaxed)) {
     }
-    ::operator delete(memory);
   }
 
  private:
   struct block {
     block* next;
   };
+  struct at_end {
+    ~at_end() {
+      ended_ = true;
+      while (own_ != nullptr) give_back(std::exchange(own_, own_->next));
+    }
+  };
 
-  std::mutex lock_;
-  block* free_ = nullptr;
-  std::size_t kept_ = 0;
+  static inline constinit std::atomic<block*> back_{nullptr};
+  static inline constinit std::atomic<std::size_t> kept_{0};
+  static inline constinit thread_local block* own_ = nullptr;
+  static inline constinit thread_local bool ended_ = false;
 };
 
 // Destroys the closure here and now.
@@ -152,8 +152,8 @@ void capture(CUstream stream, host_call& call, bool& ours, call_site at) {
 
 void* host_call_block(std::size_t bytes, std::size_t alignment, void (**give_back)(host_call&) noexcept) {
   if (bytes <= block_pool::block_bytes && alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-    *give_back = [](host_call& call) noexcept { block_pool::instance().give_back(&call); };
-    return block_pool::instance().take();
+    *give_back = [](host_call& call) noexcept { block_pool::give_back(&call); };
+    return block_pool::take();
   }
   if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
     *give_back = [](host_call& call) noexcept { ::operator delete(&call); };
