@@ -4,10 +4,12 @@
 #include <weir/call_site.hpp>
 #include <weir/copy.hpp>
 #include <weir/export.hpp>
+#include <weir/memory_place.hpp>
 #include <weir/stream.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -25,6 +27,10 @@ enum class source_reading : unsigned char {
 struct copy_options {
   source_reading reading = source_reading::in_stream_order;
   bool overlap_with_kernels = false;  // rather slower than in the way of kernels that run beside it
+  // Where the memory is, or will rather be: what a driver cannot know of managed and pageable memory. It may help the
+  // copy, and promises nothing.
+  std::optional<memory_place> source_hint = {};
+  std::optional<memory_place> target_hint = {};
   friend constexpr bool operator==(const copy_options&, const copy_options&) noexcept = default;
 };
 
@@ -103,7 +109,7 @@ class WEIR_EXPORT copy_batch {
   // function: refused. cuMemcpyBatchAsync.
   // A driver of before CUDA 13 has no such call, and none takes buffers of another device than the stream's in it.
   // There it is a copy() for each: later ones are not queued if one fails, and other options than the usual ones, which
-  // copy() cannot keep, are refused (call_requires_newer_driver).
+  // copy() cannot keep, are refused (call_requires_newer_driver), but for hints, which are dropped.
   void enqueue(stream_ref stream, call_site at = call_site::current()) const;
 
   // How many copies.

@@ -43,8 +43,8 @@ class WEIR_EXPORT ipc_memory : public tracked_memory {
 // `size` elements of device memory that other processes may open: one process makes it, uninitialised, and gives them its
 // handle. All see the same memory, each at an address of its own; what each does with it is ordered by events of
 // several processes (ipc_event.hpp).
-// The driver shares only memory of this kind: of a buffer, which comes from a pool, it gives no handle. Making and freeing
-// one is slow and waits for work, so keep it.
+// Of a buffer, which comes from a pool, the driver gives no such handle; ipc_pool.hpp shares those. Making and freeing one
+// is slow and waits for work, so keep it.
 // Who made it frees it last: to free memory that others have open is undefined by the driver's rules. It outlives the
 // process that made it where others have it open.
 // T is trivially copyable, and the same in all processes. Destroying one while work that weir queued uses it is allowed:

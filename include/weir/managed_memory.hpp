@@ -5,35 +5,16 @@
 #include <weir/copy.hpp>
 #include <weir/device.hpp>
 #include <weir/export.hpp>
+#include <weir/memory_place.hpp>
 #include <weir/stream.hpp>
 
+#include <optional>
 #include <ranges>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 namespace weir {
-
-// Where managed memory can be: on a device, or on the host, there on any of its NUMA nodes or on one. A plain value.
-class memory_place {
- public:
-  constexpr memory_place(device gpu) noexcept : kind_{kind::device}, id_{gpu.ordinal()} {}
-  [[nodiscard]] static constexpr memory_place host() noexcept { return {kind::host, 0}; }
-  [[nodiscard]] static constexpr memory_place host_node(int node) noexcept { return {kind::host_node, node}; }
-  [[nodiscard]] static constexpr memory_place host_node_of_caller() noexcept { return {kind::callers_node, 0}; }
-
-  // As the driver's CUmemLocation.
-  [[nodiscard]] constexpr unsigned type() const noexcept { return static_cast<unsigned>(kind_); }
-  [[nodiscard]] constexpr int id() const noexcept { return id_; }
-  friend constexpr bool operator==(memory_place, memory_place) noexcept = default;
-
- private:
-  enum class kind : unsigned { device = 1, host = 2, host_node = 3, callers_node = 4 };
-  constexpr memory_place(kind k, int id) noexcept : kind_{k}, id_{id} {}
-
-  kind kind_;
-  int id_;
-};
 
 // Who may use managed memory, on devices where not everyone may at once.
 enum class attachment : unsigned {
@@ -52,6 +33,15 @@ enum class memory_advice : unsigned {
   not_accessed_by = 6,
 };
 
+// What a driver knows of a range of managed memory. Of what does not hold for all of it there is nothing.
+struct managed_state {
+  bool read_mostly = false;
+  std::optional<memory_place> preferred_place = {};
+  std::vector<device> accessed_by = {};  // the devices that advise() has named
+  bool accessed_by_host = false;
+  std::optional<memory_place> last_prefetch = {};  // where to; whether it has come there is not said
+};
+
 namespace detail {
 
 enum class range_operation : unsigned char { prefetch, discard, discard_and_prefetch };
@@ -61,6 +51,8 @@ WEIR_EXPORT void enqueue_regions(stream_ref stream, range_operation what, std::s
                                  std::span<const memory_place> places, call_site at);
 WEIR_EXPORT void advise_region(const region& range, memory_advice advice, memory_place place, call_site at);
 WEIR_EXPORT void attach_region(stream_ref stream, const region& range, attachment to, call_site at);
+
+[[nodiscard]] WEIR_EXPORT managed_state state_of_region(const region& range, call_site at);
 
 template <class R>
 concept writable_range = memory_range<std::remove_reference_t<R>> && !std::is_const_v<element_of<R>>;
@@ -130,6 +122,15 @@ requires detail::memory_range<std::remove_reference_t<R>>
 void advise(R&& range, memory_advice advice, memory_place place = memory_place::host(),
             call_site at = call_site::current()) {
   detail::advise_region(detail::region_of(range), advice, place, at);
+}
+
+// What advise() and prefetch() have told the driver of a range of managed memory (else invalid_value). At once: what is
+// still queued may count or not. Of nothing: nothing, without a driver call. In a capture: allowed. In a host function:
+// refused. Needs a driver of CUDA 12.2. cuMemRangeGetAttributes.
+template <class R>
+requires detail::memory_range<std::remove_reference_t<R>>
+[[nodiscard]] managed_state state_of(R&& range, call_site at = call_site::current()) {
+  return detail::state_of_region(detail::region_of(range), at);
 }
 
 // Attaches a whole managed allocation, in the order of the stream: to everyone, to the host, or to that stream, which

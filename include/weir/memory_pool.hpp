@@ -6,15 +6,21 @@
 #include <weir/device.hpp>
 #include <weir/export.hpp>
 #include <weir/handle.hpp>
+#include <weir/memory_place.hpp>
 #include <weir/stream.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 
 namespace weir {
 
-// What a pool hands out: memory of its device, or pinned memory of the host that its device reaches.
-enum class pool_memory : unsigned char { device, pinned };
+// What a pool hands out.
+enum class pool_memory : unsigned char {
+  device,   // of its device
+  pinned,   // of the host, and its device reaches it
+  managed,  // moves to whoever uses it, the host or any device; a driver of CUDA 13 has such pools
+};
 
 // Whether other processes may open the pool, and through what. Bits; the driver says which it can.
 enum class pool_sharing : unsigned { none = 0, file_descriptor = 1, fabric = 8 };
@@ -115,6 +121,9 @@ static_assert(std::is_trivially_copyable_v<memory_pool_ref> && sizeof(memory_poo
 
 struct memory_pool_options {
   pool_memory memory = pool_memory::device;
+  // Where it is: pinned memory on the host, wherever or on one of its NUMA nodes; managed memory anywhere, at first and
+  // rather than elsewhere. Unset: wherever there.
+  std::optional<memory_place> place = {};
   std::size_t max_size = 0;  // bytes, which the driver may round up; 0: as much as there is
   unsigned long long release_threshold = 0;
   pool_reuse reuse = {};
@@ -127,8 +136,9 @@ struct memory_pool_options {
 // Thread safety: the reference's operations from any thread; moving and closing as any object.
 class WEIR_EXPORT memory_pool {
  public:
-  // Fails whole. A pinned pool lets its device use it. In a capture: allowed. cuMemPoolCreate, cuMemPoolSetAttribute,
-  // cuMemPoolSetAccess.
+  // Fails whole. A pinned pool lets its device use it. A place that such memory cannot be in is refused (invalid_value);
+  // so are, by the driver, a managed pool with a limit or for other processes, and nodes that the host does not have. In
+  // a capture: allowed. cuMemPoolCreate, cuMemPoolSetAttribute, cuMemPoolSetAccess.
   explicit memory_pool(weir::device gpu, memory_pool_options options = {}, call_site at = call_site::current());
 
   // Takes over a pool; from now on it is ours to destroy. Null is refused (invalid_value).
@@ -197,7 +207,7 @@ static_assert(!std::is_copy_constructible_v<memory_pool>);
 [[nodiscard]] WEIR_EXPORT memory_pool_ref default_memory_pool(device gpu, call_site at = call_site::current());
 // cuDeviceGetMemPool.
 [[nodiscard]] WEIR_EXPORT memory_pool_ref current_memory_pool(device gpu, call_site at = call_site::current());
-// Makes a pool the current one of its device. Pinned pools cannot be (invalid_value). cuDeviceSetMemPool.
+// Makes a pool the current one of its device. Pinned and managed pools cannot be (invalid_value). cuDeviceSetMemPool.
 WEIR_EXPORT void use(memory_pool_ref pool, call_site at = call_site::current());
 
 // use(pool) until the end of the block, then current again what was. For the whole process, not for a thread: scopes of

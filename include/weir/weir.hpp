@@ -20,9 +20,11 @@
 #include <weir/host_function.hpp>
 #include <weir/ipc_buffer.hpp>
 #include <weir/ipc_event.hpp>
+#include <weir/ipc_pool.hpp>
 #include <weir/kept_stream.hpp>
 #include <weir/managed_buffer.hpp>
 #include <weir/managed_memory.hpp>
+#include <weir/memory_place.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/memory_resource.hpp>
 #include <weir/name.hpp>

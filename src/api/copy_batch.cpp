@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/green_state.hpp"
+#include "api/location.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/operand.hpp"
@@ -61,11 +62,21 @@ constexpr const char* call = "cuMemcpyBatchAsync";
   CUmemcpyAttributes attributes{};
   attributes.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(options.reading);
   attributes.flags = options.overlap_with_kernels ? CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE : CU_MEMCPY_FLAG_DEFAULT;
+  if (options.source_hint) attributes.srcLocHint = location_of(*options.source_hint);
+  if (options.target_hint) attributes.dstLocHint = location_of(*options.target_hint);
   return attributes;
 }
 
-[[nodiscard]] bool are_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
+[[nodiscard]] bool are_same(const CUmemLocation& a, const CUmemLocation& b) noexcept {
+  return a.type == b.type && a.id == b.id;
+}
+
+[[nodiscard]] bool promise_the_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
   return a.srcAccessOrder == b.srcAccessOrder && a.flags == b.flags;
+}
+
+[[nodiscard]] bool are_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
+  return promise_the_same(a, b) && are_same(a.srcLocHint, b.srcLocHint) && are_same(a.dstLocHint, b.dstLocHint);
 }
 
 [[noreturn, gnu::cold]] void fail_value(std::string advice, call_site at) {
@@ -107,7 +118,7 @@ class batch_operands {
 void copy_one_by_one(const copy_list& list, stream_ref stream, call_site at) {
   refuse_in_capture(stream.get(), call, at);
   for (const CUmemcpyAttributes& attributes : list.attributes) {
-    if (!are_same(attributes, attributes_of({}))) {
+    if (!promise_the_same(attributes, attributes_of({}))) {
       fail(errc::call_requires_newer_driver, call, stream, at);
     }
   }

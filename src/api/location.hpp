@@ -3,8 +3,7 @@
 
 #include "driver/abi.hpp"
 
-#include <weir/device.hpp>
-#include <weir/managed_memory.hpp>
+#include <weir/memory_place.hpp>
 
 namespace weir::detail {
 

@@ -11,7 +11,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 namespace weir::detail {
@@ -117,19 +120,71 @@ void enqueue_regions(stream_ref stream, range_operation what, std::span<const re
   for (const operand& each : operands) each.queued(at);
 }
 
+// Whichever context: the driver wants one, and the memory is of all.
+[[nodiscard]] static CUcontext any_context(call_site at) {
+  const CUcontext context = current_handle(at);
+  return context != nullptr ? context : primary_context(device{}, at);
+}
+
 void advise_region(const region& range, memory_advice advice, memory_place place, call_site at) {
   constexpr const char* call = "cuMemAdvise";
   permit(call, subject::memory(range.address), at);
   if (range.owner != nullptr && range.owner->closed()) fail_closed(call, subject::memory(range.address), at);
   if (range.bytes == 0) return;
-  // The driver wants a context, whichever; the memory is of all.
-  CUcontext context = current_handle(at);
-  if (context == nullptr) context = primary_context(device{}, at);
-  const make_current current{context, at};
+  const make_current current{any_context(at), at};
   const relaxed_captures unharmed{at};
   check(driver().cuMemAdvise_v2(device_address(range.address), range.bytes, static_cast<CUmem_advise>(advice),
                                 location_of(place)),
         call, subject::memory(range.address), at);
+}
+
+managed_state state_of_region(const region& range, call_site at) {
+  constexpr const char* call = "cuMemRangeGetAttributes";
+  const subject on = subject::memory(range.address);
+  permit(call, on, at);
+  if (range.owner != nullptr && range.owner->closed()) fail_closed(call, on, at);
+  managed_state state;
+  if (range.bytes == 0) return state;
+
+  struct place {
+    int type = 0;
+    int id = 0;
+  };
+  int read_mostly = 0;
+  place preferred;
+  place prefetched;
+  std::array<int, 257> users{};  // more devices than there can be, and the host
+  CUmem_range_attribute kinds[] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY,
+                                   CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
+                                   CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,
+                                   CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
+                                   CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID,
+                                   CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY};
+  void* data[] = {&read_mostly, &preferred.type, &preferred.id, &prefetched.type, &prefetched.id, users.data()};
+  std::size_t sizes[] = {sizeof(int), sizeof(int), sizeof(int), sizeof(int), sizeof(int), users.size() * sizeof(int)};
+  const make_current current{any_context(at), at};
+  const relaxed_captures unharmed{at};
+  check(driver().cuMemRangeGetAttributes(data, sizes, kinds, std::size(kinds), device_address(range.address),
+                                         range.bytes),
+        call, on, at);
+
+  const auto told = [](const place& where) -> std::optional<memory_place> {
+    switch (where.type) {
+      case CU_MEM_LOCATION_TYPE_DEVICE: return memory_place{device{where.id}};
+      case CU_MEM_LOCATION_TYPE_HOST: return memory_place::host();
+      case CU_MEM_LOCATION_TYPE_HOST_NUMA: return memory_place::host_node(where.id);
+      case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return memory_place::host_node_of_caller();
+      default: return std::nullopt;
+    }
+  };
+  state.read_mostly = read_mostly != 0;
+  state.preferred_place = told(preferred);
+  state.last_prefetch = told(prefetched);
+  for (const int user : users) {
+    if (user >= 0) state.accessed_by.emplace_back(user);
+    if (user == CU_DEVICE_CPU) state.accessed_by_host = true;
+  }
+  return state;
 }
 
 void attach_region(stream_ref stream, const region& range, attachment to, call_site at) {

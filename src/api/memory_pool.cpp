@@ -13,6 +13,7 @@
 #include "api/stream_state.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace weir {
@@ -78,11 +79,31 @@ void set_attribute(memory_pool_ref pool, CUmemPool_attribute which, Value value,
   check(driver().cuMemPoolSetAttribute(handle, which, &value), call, pool, at);
 }
 
+// Where a pool of such memory is; of managed memory nowhere in particular, unless told.
+CUmemLocation place_of_pool(device gpu, const memory_pool_options& options, call_site at) {
+  const auto refuse_unless = [&](bool fits, const char* advice) {
+    if (!fits) fail(errc::invalid_value, "cuMemPoolCreate", to_text(gpu), advice, at);
+  };
+  const std::optional<memory_place>& place = options.place;
+  switch (options.memory) {
+    case pool_memory::device:
+      refuse_unless(!place || *place == memory_place{gpu},
+                    "memory of a device is on that device; leave the place unset");
+      return location_of(gpu);
+    case pool_memory::pinned:
+      refuse_unless(!place || !place->is_device(), "pinned memory is on the host, or on one of its NUMA nodes");
+      return location_of(place.value_or(memory_place::host()));
+    case pool_memory::managed: break;
+  }
+  return place ? location_of(*place) : CUmemLocation{CU_MEM_LOCATION_TYPE_NONE, 0};
+}
+
 memory_pool_ref create(device gpu, const memory_pool_options& options, call_site at) {
   CUmemPoolProps props{};
-  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.allocType =
+      options.memory == pool_memory::managed ? CU_MEM_ALLOCATION_TYPE_MANAGED : CU_MEM_ALLOCATION_TYPE_PINNED;
   props.handleTypes = static_cast<CUmemAllocationHandleType>(options.sharing);
-  props.location = options.memory == pool_memory::device ? location_of(gpu) : location_of(memory_place::host());
+  props.location = place_of_pool(gpu, options, at);
   props.maxSize = options.max_size;
   const relaxed_captures unharmed{at};
   CUmemoryPool made = nullptr;

@@ -4,6 +4,7 @@
 #include <weir/copy_batch.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
+#include <weir/managed_buffer.hpp>
 #include <weir/pinned_buffer.hpp>
 
 #include <array>
@@ -172,6 +173,25 @@ TEST_F(CopyBatch, PairsAreAddedAllOrNone) {
   EXPECT_EQ(result_of([&] { batch.add_each(sources, too_few); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { batch.add_each(sources, too_short); }), errc::invalid_value);
   EXPECT_EQ(batch.size(), 2u);
+}
+
+// Hints come to the driver, each with its own copies, and change nothing that is copied.
+TEST_F(CopyBatch, HintsTellWhereMemoryIs) {
+  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+  managed_buffer<std::uint32_t> managed{size};
+  for (std::uint32_t& n : managed) n = 6;
+  copy_batch batch;
+  batch.add(managed, x, {.source_hint = memory_place::host()});
+  batch.add(managed, y, {.source_hint = memory_place{gpu}, .target_hint = memory_place{gpu}});
+  batch.enqueue(s);
+  EXPECT_EQ(contents(s, x), std::vector<std::uint32_t>(size, 6u));
+  EXPECT_EQ(contents(s, y), std::vector<std::uint32_t>(size, 6u));
+  const memory_place nowhere{device{99}};
+  for (const copy_options wrong : {copy_options{.source_hint = nowhere}, copy_options{.target_hint = nowhere}}) {
+    copy_batch refused;
+    refused.add(host, x).add(other_host, y, wrong);
+    EXPECT_EQ(result_of([&] { refused.enqueue(s); }), errc::invalid_value);
+  }
 }
 
 // L7: options hold for all, or pair by place.

@@ -118,6 +118,66 @@ TEST_F(ManagedMemory, AClosedOneSaysSoToEveryUse) {
   EXPECT_EQ(result_of([&] { x.used_on(s); }), errc::closed);
 }
 
+// What was told comes back.
+TEST_F(ManagedMemory, TellsWhatItWasTold) {
+  managed_buffer<std::uint32_t> x{size};
+  managed_state state = state_of(x);
+  EXPECT_FALSE(state.read_mostly);
+  EXPECT_FALSE(state.preferred_place);
+  EXPECT_TRUE(state.accessed_by.empty());
+  EXPECT_FALSE(state.accessed_by_host);
+  EXPECT_FALSE(state.last_prefetch);
+
+  advise(x, memory_advice::read_mostly);
+  advise(x, memory_advice::preferred_place, gpu);
+  advise(x, memory_advice::accessed_by, gpu);
+  advise(x, memory_advice::accessed_by, memory_place::host());
+  prefetch(s, x, gpu);
+  s.sync();
+  state = state_of(x);
+  EXPECT_TRUE(state.read_mostly);
+  EXPECT_EQ(state.preferred_place, memory_place{gpu});
+  EXPECT_EQ(state.accessed_by, std::vector{gpu});
+  EXPECT_TRUE(state.accessed_by_host);
+  EXPECT_EQ(state.last_prefetch, memory_place{gpu});
+
+  advise(x, memory_advice::preferred_place, memory_place::host());
+  advise(x, memory_advice::not_accessed_by, gpu);
+  prefetch(s, x, memory_place::host());
+  s.sync();
+  const managed_buffer<std::uint32_t>& same = x;
+  state = state_of(same);
+  EXPECT_EQ(state.preferred_place, memory_place::host());
+  EXPECT_TRUE(state.accessed_by.empty());
+  EXPECT_TRUE(state.accessed_by_host);
+  EXPECT_EQ(state.last_prefetch, memory_place::host());
+}
+
+// What holds for a part of it only is not told of the whole.
+TEST_F(ManagedMemory, TellsWhatHoldsForAllOfTheRange) {
+  constexpr std::size_t page = 1 << 16;
+  managed_buffer<unsigned char> x{4 * page};
+  const std::span<unsigned char> part{x.data(), page};
+  advise(part, memory_advice::read_mostly);
+  advise(part, memory_advice::preferred_place, gpu);
+  EXPECT_TRUE(state_of(part).read_mostly);
+  EXPECT_EQ(state_of(part).preferred_place, memory_place{gpu});
+  EXPECT_FALSE(state_of(x).read_mostly);
+  EXPECT_FALSE(state_of(x).preferred_place);
+}
+
+TEST_F(ManagedMemory, OfOtherMemoryNothingIsTold) {
+  buffer<std::uint32_t> device_memory{s, size};
+  EXPECT_EQ(result_of([&] { static_cast<void>(state_of(device_memory)); }), errc::invalid_value);
+  managed_buffer<std::uint32_t> x{size};
+  EXPECT_EQ(in_capture([&] { static_cast<void>(state_of(x)); }), errc::success);
+  x.close();
+  EXPECT_EQ(result_of([&] { static_cast<void>(state_of(x)); }), errc::closed);
+  const failing_table calls;
+  EXPECT_FALSE(state_of(managed_buffer<int>{0}).last_prefetch);
+  EXPECT_EQ(calls.count(&driver_table::cuMemRangeGetAttributes), 0);
+}
+
 // As of pinned memory: freed when the work that uses it is done, and nobody waits for that.
 TEST_F(ManagedMemory, MayGoWhileItIsUsed) {
   const failing_table calls;

@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -106,19 +105,6 @@ TEST_F(MemoryPool, MemoryOutlivesItsPool) {
   pool.reset();
   fill(s, x, 9u);
   EXPECT_EQ(contents(s, x).back(), 9u);
-}
-
-TEST_F(MemoryPool, PinnedMemoryIsForTheHostToo) {
-  const memory_pool pool{gpu, {.memory = pool_memory::pinned}};
-  auto* const words = static_cast<std::uint32_t*>(pool.allocate(s, size * sizeof(std::uint32_t)));
-  fill(s, std::span{words, size}, 3u);
-  s.sync();
-  EXPECT_EQ(words[size - 1], 3u);
-  words[0] = 4;
-  buffer<std::uint32_t> x{s, 1};
-  copy(s, std::span{words, 1}, x);
-  EXPECT_EQ(contents(s, x).front(), 4u);
-  pool.deallocate(s, words);
 }
 
 // What is kept.
@@ -232,98 +218,6 @@ TEST_F(MemoryPool, PatienceHasAnEnd) {
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying(2).allocate(s, 128 * mebibyte)); }), errc::out_of_memory);
   EXPECT_EQ(calls.count(&driver_table::cuMemAllocFromPoolAsync), 3);
   EXPECT_EQ(calls.count(&driver_table::cuMemPoolTrimTo), 2);
-}
-
-// A wait would break captures.
-TEST_F(MemoryPool, InACaptureThereIsNoPatience) {
-  const memory_pool pool{gpu, small()};
-  failing_table calls;
-  {
-    const detail::capture_mark somewhere;
-    EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, 128 * mebibyte)); }), errc::out_of_memory);
-  }
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
-  calls.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, size)); }), errc::out_of_memory);
-  EXPECT_EQ(calls.count(&driver_table::cuCtxSynchronize), 0);
-  abi::CUgraph graph = nullptr;
-  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS) << "it lives on";
-  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
-}
-
-// Rule 170: what a driver holds to be unsafe breaks no capture, in any mode.
-TEST_F(MemoryPool, NothingOfThemBreaksACapture) {
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
-    {
-      memory_pool pool{gpu, {.release_threshold = 1, .reuse = {.opportunistic = false}}};
-      const memory_pool other{gpu};
-      pool.set_release_threshold(pool.release_threshold() + 1);
-      pool.set_reuse(pool.reuse());
-      static_cast<void>(pool.usage());
-      pool.reset_high_marks();
-      pool.trim();
-      pool.set_access(gpu, pool.access(gpu));
-      { const memory_pool_scope current{pool}; }
-      pool.close();
-    }
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
-  }
-}
-
-// Rule 170: on a stream beside a capture that weir began, memory comes and goes.
-TEST_F(MemoryPool, AllocatingBesideACaptureOfWeirsBreaksNone) {
-  const memory_pool pool{gpu};
-  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
-    const detail::capture_mark ours;
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
-    pool.deallocate(t, pool.allocate(t, size));
-    buffer<int> x{pool, t, size};
-    buffer<int> y{t, size};
-    x.close();
-    y.close(stream_ref{t});
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
-  }
-}
-
-// In one that was begun elsewhere the driver's answer stands: what the manual of allocate() says.
-TEST_F(MemoryPool, AllocatingBesideAnotherCaptureIsTheDriversAffair) {
-  const memory_pool pool{gpu};
-  const auto capture_while = [&](abi::CUstreamCaptureMode mode, auto work) {
-    EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
-    work();
-    abi::CUgraph graph = nullptr;
-    const bool whole = driver().cuStreamEndCapture(s.get(), &graph) == abi::CUDA_SUCCESS;
-    EXPECT_EQ(driver().cuGraphDestroy(graph), whole ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE);
-    return whole;
-  };
-  errc result = errc::success;
-  const auto allocate = [&] { result = result_of([&] { pool.deallocate(t, pool.allocate(t, size)); }); };
-  EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_GLOBAL, allocate));
-  EXPECT_EQ(result, errc::stream_capture_unsupported);
-  EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, allocate));
-  EXPECT_EQ(result, errc::stream_capture_unsupported);
-  EXPECT_TRUE(capture_while(abi::CU_STREAM_CAPTURE_MODE_RELAXED, allocate));
-  EXPECT_EQ(result, errc::success);
-  const auto in_another_thread = [&] { std::thread{allocate}.join(); };
-  EXPECT_FALSE(capture_while(abi::CU_STREAM_CAPTURE_MODE_GLOBAL, in_another_thread));
-  EXPECT_EQ(result, errc::stream_capture_unsupported);
-  EXPECT_TRUE(capture_while(abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, in_another_thread));
-  EXPECT_EQ(result, errc::success);
-}
-
-// The thread's own capture mode is what it was, also when a call fails.
-TEST_F(MemoryPool, TheThreadsCaptureModeStaysWhatItWas) {
-  abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-  ASSERT_EQ(driver().cuThreadExchangeStreamCaptureMode(&mode), abi::CUDA_SUCCESS);
-  const memory_pool pool{gpu};
-  EXPECT_NE(result_of([&] { pool.set_access(device{999}, pool_access::read_write); }), errc::success);
-  ASSERT_EQ(driver().cuThreadExchangeStreamCaptureMode(&mode), abi::CUDA_SUCCESS);
-  EXPECT_EQ(mode, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
 // Owning.
@@ -464,13 +358,6 @@ TEST_F(MemoryPool, WhatWasCurrentMayEnd) {
   use(pool);
   EXPECT_EQ(current_memory_pool(gpu), pool.ref());
   pool.close();
-  EXPECT_EQ(current_memory_pool(gpu), default_memory_pool(gpu));
-}
-
-TEST_F(MemoryPool, APinnedOneIsNoDevicesCurrentOne) {
-  const memory_pool pool{gpu, {.memory = pool_memory::pinned}};
-  EXPECT_EQ(result_of([&] { use(pool); }), errc::invalid_value);
-  EXPECT_EQ(result_of([&] { const memory_pool_scope current{pool}; }), errc::invalid_value);
   EXPECT_EQ(current_memory_pool(gpu), default_memory_pool(gpu));
 }
 

@@ -60,11 +60,15 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
       << "stream-ordered memory, after a failure of " << failed;
   EXPECT_EQ(made(&driver_table::cuMemAlloc_v2, "cuMemAlloc_v2") +
                 made(&driver_table::cuMemAllocManaged, "cuMemAllocManaged") +
-                made(&driver_table::cuExternalMemoryGetMappedBuffer, "cuExternalMemoryGetMappedBuffer"),
+                made(&driver_table::cuExternalMemoryGetMappedBuffer, "cuExternalMemoryGetMappedBuffer") +
+                made(&driver_table::cuMemPoolImportPointer, "cuMemPoolImportPointer"),
             calls.count(&driver_table::cuMemFree_v2))
       << "memory of devices, after a failure of " << failed;
   check(&driver_table::cuCtxEnablePeerAccess, &driver_table::cuCtxDisablePeerAccess, "cuCtxEnablePeerAccess");
-  check(&driver_table::cuMemPoolCreate, &driver_table::cuMemPoolDestroy, "cuMemPoolCreate");
+  EXPECT_EQ(made(&driver_table::cuMemPoolCreate, "cuMemPoolCreate") +
+                made(&driver_table::cuMemPoolImportFromShareableHandle, "cuMemPoolImportFromShareableHandle"),
+            calls.count(&driver_table::cuMemPoolDestroy))
+      << "pools, after a failure of " << failed;
   check(&driver_table::cuMemHostAlloc, &driver_table::cuMemFreeHost, "cuMemHostAlloc");
   check(&driver_table::cuIpcOpenMemHandle_v2, &driver_table::cuIpcCloseMemHandle, "cuIpcOpenMemHandle_v2");
   check(&driver_table::cuGreenCtxCreate, &driver_table::cuGreenCtxDestroy, "cuGreenCtxCreate");

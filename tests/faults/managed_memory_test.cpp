@@ -44,6 +44,7 @@ TEST_F(ManagedMemoryFaults, Telling) {
   every_call_may_fail([&] { discard_and_prefetch(s, x, gpu); });
   every_call_may_fail([&] { advise(x, memory_advice::read_mostly); });
   every_call_may_fail([&] { attach(s, x, attachment::everyone); });
+  every_call_may_fail([&] { static_cast<void>(state_of(x)); });
   s.sync();
 }
 

@@ -37,6 +37,8 @@ TEST_F(MemoryPoolFaults, MakingPools) {
     return memory_pool{gpu, {.release_threshold = 1, .reuse = {.follow_event_dependencies = false}}};
   });
   every_call_may_fail([&] { return memory_pool{gpu, {.memory = pool_memory::pinned}}; });
+  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) return;
+  every_call_may_fail([&] { return memory_pool{gpu, {.memory = pool_memory::managed, .release_threshold = 1}}; });
 }
 
 TEST_F(MemoryPoolFaults, Allocating) {

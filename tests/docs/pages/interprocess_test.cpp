@@ -1,5 +1,6 @@
 // What docs/interprocess.md shows.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 #include <weir/weir.hpp>
@@ -27,6 +28,47 @@ WEIR_PEER_ROLE(interprocess_maker) {
   char end = 0;
   static_cast<void>(line.try_receive(end));
   s.sync();
+}
+
+WEIR_PEER_ROLE(interprocess_pool_maker) {
+  const weir::test::peer_line& line = test;
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const weir::ipc_event ready{gpu};
+  line.send(ready.handle());
+  // [interprocess-pool-maker]
+  const weir::memory_pool pool{gpu, {.sharing = weir::pool_sharing::file_descriptor}};
+  const int descriptor = weir::export_fd(pool);  // the pool first
+  line.send_descriptor(descriptor);              // over a local socket (SCM_RIGHTS)
+  close(descriptor);
+
+  weir::buffer<float> x{pool, s, 1000};  // a buffer like any other
+  weir::fill(s, x, 3.0f);
+  s.record(ready);
+  line.send(weir::handle_of(x));  // before the stream has come to it
+  // [/interprocess-pool-maker]
+  char end = 0;
+  static_cast<void>(line.try_receive(end));
+  s.sync();
+}
+
+TEST(InterprocessPage, APool) {
+  const weir::test::peer line{"interprocess_pool_maker"};
+  const weir::device gpu;
+  const weir::stream t{gpu};
+  std::vector<float> here(1000);
+  const auto ready = weir::ipc_event::open(line.receive<weir::ipc_event_handle>(), gpu);
+  const int descriptor = line.receive_descriptor();
+  // [interprocess-pool-opener]
+  const auto pool = weir::ipc_pool::import_fd(descriptor, gpu);
+  close(descriptor);
+
+  weir::ipc_pool_buffer<float> x{pool, line.receive<weir::pool_memory_handle>()};
+  t.wait(ready);
+  weir::copy(t, x, here);
+  // [/interprocess-pool-opener]
+  t.sync();
+  EXPECT_EQ(here, std::vector<float>(1000, 3.0f));
 }
 
 TEST(InterprocessPage, MakerAndOpener) {

@@ -25,6 +25,20 @@ TEST_F(MemoryPoolsPage, Own) {
   EXPECT_GE(now.used_high, x.size_bytes() + 4096);
 }
 
+TEST_F(MemoryPoolsPage, Places) {
+  if (gpu.attribute(weir::device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+  // [pools-places]
+  const weir::memory_pool near{gpu, {.memory = weir::pool_memory::pinned, .place = weir::memory_place::host_node(0)}};
+  const weir::memory_pool shared{gpu, {.memory = weir::pool_memory::managed, .place = gpu}};
+  weir::buffer<int> x{shared, s, 1000};
+  weir::fill(s, x, 2);
+  weir::prefetch(s, x, weir::memory_place::host());  // as of any managed memory
+  s.sync();
+  int first = x.data()[0];  // the host has the same address
+  // [/pools-places]
+  EXPECT_EQ(first, 2);
+}
+
 TEST_F(MemoryPoolsPage, Patience) {
   const weir::memory_pool pool{gpu};
   // [pools-patience]
