@@ -1,5 +1,5 @@
 // sequences/calls_value.cpp - waits for and writes to words of memory, in stream order. A wait is for what the same stream
-// wrote just before: it always ends.
+// wrote just before: it always ends, because nobody else writes there in between.
 #include "sequences/actions.hpp"
 
 #include <cstring>
@@ -13,6 +13,7 @@ struct word_of {
   bool wide = false;
   chosen_stream s;
   std::string name;
+  bool may_wait = true;
 };
 
 bool choose(world& w, word_of& c) {
@@ -25,7 +26,13 @@ bool choose(world& w, word_of& c) {
   c.s = any_stream(w);
   c.name = where(w, c.address);
   order(w, *c.in, c.s);
+  // Wild sequences order nothing: there a wait is made when nothing else is under way, and its end is waited for.
+  if (w.wild()) c.may_wait = !c.in->in_graph && settle(w);
   return true;
+}
+
+void let_end(world& w) {
+  if (w.wild()) settle(w);
 }
 
 CUresult write(world& w, const word_of& c, std::uint64_t value, unsigned flags) {
@@ -46,12 +53,13 @@ void write_and_wait(world& w) {
   const char* const bits = c.wide ? "64" : "32";
   const CUresult wrote = write(w, c, value, flags);
   w.text.call(wrote, fmt::format("cuStreamWriteValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name, c.name, value, flags));
-  if (wrote == CUDA_SUCCESS && w.d.below(2) == 0) {
+  if (wrote == CUDA_SUCCESS && w.d.below(2) == 0 && c.may_wait) {
     // Equal; at least as much; has one of the bits; lacks one of the bits.
     const unsigned how = w.d.of({1u, 0u, 2u, 3u, 1u, 4u, 8u, 0x40000001u});
     const std::uint64_t expected = (how & 7) == 3 ? 0 : value;
     w.text.call(wait(w, c, expected, how),
                 fmt::format("cuStreamWaitValue{}({}, {}, {:#x}, {:#x})", bits, c.s.name, c.name, expected, how));
+    let_end(w);
   }
   used_by(w, *c.in, c.s);
 }
@@ -68,7 +76,8 @@ void batch(world& w) {
   for (unsigned i = 0; i < count; ++i) {
     auto& op = ops[i];
     // A wait needs a write of the same batch before it.
-    const unsigned kind = w.d.of({2u, 2u, 5u, written ? 1u : 2u, written ? 1u : 5u, 6u, 0u, 99u});
+    const bool may_wait = written && c.may_wait;
+    const unsigned kind = w.d.of({2u, 2u, 5u, may_wait ? 1u : 2u, may_wait ? 1u : 5u, 6u, 0u, 99u});
     op.operation = static_cast<CUstreamBatchMemOpType>(kind);
     if (kind == 6) {
       op.memoryBarrier.flags = w.d.of({0u, 1u, 2u});
@@ -83,6 +92,7 @@ void batch(world& w) {
   const unsigned flags = w.d.of({0u, 0u, 0u, 0u, 1u});
   const CUresult r = w.driver().cuStreamBatchMemOp_v2(c.s.handle, count, ops, flags);
   w.text.call(r, fmt::format("cuStreamBatchMemOp({}, {}, {}{:#x}, {})", c.s.name, c.name, list, value, flags));
+  let_end(w);
   used_by(w, *c.in, c.s);
 }
 

@@ -103,7 +103,8 @@ CUdeviceptr no_address(world& w) {
   const CUdeviceptr number = w.d.of<CUdeviceptr>({0, garbage});
   if (!w.wild() || w.blocks.empty() || w.d.below(2) == 0) return number;
   const block& one = w.blocks[w.d.below(static_cast<unsigned>(w.blocks.size()))];
-  return one.live ? number : one.address;
+  // What a stream has yet to free is still there for the calls, but not for what would be submitted behind the free.
+  return one.live || !settle(w) ? number : one.address;
 }
 
 bool is_nobodys(const world& w, CUdeviceptr address) {
