@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/model/pool_space.hpp"
+
 namespace weir::embedded {
 namespace {
 
@@ -315,7 +317,7 @@ TEST_F(Pool, CutsBlocksUpAndJoinsThem) {
   std::vector<CUdeviceptr> parts;
   for (std::size_t i = 0; i < 4; ++i) {
     parts.push_back(pool.allocate(chunk / 4, s));
-    EXPECT_EQ(parts.back(), all + i * chunk / 4);
+    EXPECT_EQ(parts.back(), all + i * chunk / 4 * model::pool_spread);
   }
   release(parts[1], s);
   release(parts[2], s);
@@ -337,8 +339,8 @@ TEST_F(Pool, GivesChunksBackFromUnderItsBlocks) {
   const CUdeviceptr a = pool.allocate(chunk / 8 * 5, s);
   const CUdeviceptr b = pool.allocate(chunk / 8 * 5, s);
   const CUdeviceptr c = pool.allocate(chunk / 8 * 5, s);
-  EXPECT_EQ(b, a + chunk / 8 * 5);
-  EXPECT_EQ(c, b + chunk / 8 * 5);
+  EXPECT_EQ(b, a + chunk / 8 * 5 * model::pool_spread);
+  EXPECT_EQ(c, b + chunk / 8 * 5 * model::pool_spread);
   EXPECT_EQ(pool.reserved(), 2 * chunk);
   release(a, s);
   s.synchronize();

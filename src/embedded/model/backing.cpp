@@ -11,9 +11,6 @@
 #include "embedded/model/device.hpp"
 #include "embedded/model/shared_store.hpp"
 
-extern "C" void __asan_poison_memory_region(const volatile void* at, std::size_t bytes);
-extern "C" void __asan_unpoison_memory_region(const volatile void* at, std::size_t bytes);
-
 namespace weir::embedded::model {
 namespace {
 
@@ -128,7 +125,7 @@ void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
   if constexpr (exact_blocks) {
     auto* fresh = static_cast<std::byte*>(map_pages(length, in));
-    if (fresh != nullptr) __asan_poison_memory_region(fresh + bytes, length - bytes);
+    if (fresh != nullptr) forbid(fresh + bytes, length - bytes);
     return fresh;
   }
   if (void* kept = warm.take(length, in)) return kept;
@@ -140,7 +137,7 @@ void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
 void give_back_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
   if constexpr (exact_blocks) {
-    __asan_unpoison_memory_region(at, length);
+    permit(at, length);
     unmap(at, length, in);
   } else {
     warm.keep(at, length, in);

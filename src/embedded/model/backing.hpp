@@ -4,23 +4,12 @@
 #include <cstddef>
 #include <utility>
 
+#include "embedded/model/poison.hpp"
+
 namespace weir::embedded::model {
 
 class device;
 class shared_store;
-
-// Blocks in separate allocations of their exact size, so that the sanitizer sees every overrun.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool exact_blocks = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool exact_blocks = true;
-#else
-inline constexpr bool exact_blocks = false;
-#endif
-#else
-inline constexpr bool exact_blocks = false;
-#endif
 
 // A block of host memory, aligned as device memory is and untouched until it is used, and its share of a device's
 // memory. Move-only; gives both back at its end unless it was released.

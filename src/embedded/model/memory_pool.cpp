@@ -91,9 +91,10 @@ bool memory_pool::free(allocation& record, std::uintptr_t address, engine::point
   if (place_.is_managed()) managed_advice::forget(record);
   space_.give(*record.block, until);
   const std::size_t bytes = record.close();
-  if (until.line != nullptr) used_ -= bytes;  // an H200 does not count what the host frees at once
-  if (until.reached()) forbid(reinterpret_cast<void*>(address), bytes);
-  if (reserved_ > threshold_ && space_.has_idle()) pool_registry::expect_idle_memory();
+  if (until.line != nullptr) used_ -= bytes;                   // an H200 does not count what the host frees at once
+  const bool forbid_later = exact_blocks && !until.reached();  // by whoever waits for that
+  if (exact_blocks && !forbid_later) forbid(reinterpret_cast<void*>(address), bytes);
+  if (forbid_later || (reserved_ > threshold_ && space_.has_idle())) pool_registry::expect_idle_memory();
   return true;
 }
 
@@ -191,13 +192,13 @@ bool memory_pool::grow_if_there(std::size_t extent, const stream& by) {
       give_up();
       return false;
     }
+    if (exact_blocks && absent->free_at.reached()) forbid(at, bytes * pool_spread);
     try {
       space_.provide(*absent, bytes);
     } catch (...) {
       give_up();
       throw;
     }
-    forbid(at, bytes * pool_spread);
     reserved_ += bytes;
     missing -= bytes;
     while (missing != 0 && absent->is != pool_block::state::absent) absent = absent->behind;
@@ -224,16 +225,30 @@ void memory_pool::trim(std::size_t keep) noexcept { release_idle(leaves::at_leas
 bool memory_pool::settle() noexcept {
   std::size_t threshold;
   bool ended;
+  bool still_used = false;
   {
     const std::lock_guard lock{lock_};
+    if (exact_blocks) still_used = forbid_free();
     if (destroyed_ && reserved_ == 0) return space_.is_left_to_work();
-    if (reserved_ <= threshold_ || !space_.has_idle()) return false;
+    if (reserved_ <= threshold_ || !space_.has_idle()) return still_used;
     threshold = threshold_;
     ended = destroyed_;
   }
   release_idle(leaves::at_most, threshold, ended, nullptr);
   const std::lock_guard lock{lock_};
-  return reserved_ > threshold_ && space_.has_idle();
+  return still_used || (reserved_ > threshold_ && space_.has_idle());
+}
+
+// Tells the address sanitizer of what work has used until now. True where some is still in use.
+bool memory_pool::forbid_free() const noexcept {
+  bool still_used = false;
+  space_.for_each_free([&](const pool_block& block) {
+    if (block.free_at.reached())
+      forbid(reinterpret_cast<void*>(space_.address_of(block)), block.extent * pool_spread);
+    else
+      still_used = true;
+  });
+  return still_used;
 }
 
 void memory_pool::give_up_idle(stream* by) noexcept { release_idle(leaves::at_least, 0, true, by); }
@@ -248,8 +263,10 @@ void memory_pool::release_idle(leaves what, std::size_t bytes, bool complete_wil
     // A stream that still uses it will be through with it when it comes to what it allocates next: it counts as free from here on,
     // and its addresses will go to nobody else before.
     if (accounted_to() != nullptr) device_->give_back(idle.bytes);
-    permit(idle.at, idle.bytes * pool_spread);
-    if (idle.until.line == nullptr) range_.disuse(idle.at, idle.bytes * pool_spread, sharing.store());
+    if (idle.until.line == nullptr) {
+      forbid(idle.at, idle.bytes * pool_spread);
+      range_.disuse(idle.at, idle.bytes * pool_spread, sharing.store());
+    }
   }
 }
 

@@ -78,7 +78,8 @@ class memory_pool {
 
   pool_sharing sharing;  // what other processes have of it
 
-  // Gives back what lies idle above the threshold. True if there is more, which is not complete yet.
+  // Gives back what lies idle above the threshold. True if there is more, which is not complete yet. Where there is an address
+  // sanitizer, it is told of what is free by now.
   bool settle() noexcept;
 
   // For a device that has run out: gives back all that is idle. Where a stream is named, also what is idle for its
@@ -97,6 +98,7 @@ class memory_pool {
   bool grow(std::size_t extent, stream& by);
   bool grow_if_there(std::size_t extent, const stream& by);
   bool is_limited_below(std::size_t more) const noexcept;
+  bool forbid_free() const noexcept;
   [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? device_ : nullptr; }
 
   // What is left when idle memory goes back: not more than so many bytes, or not less.

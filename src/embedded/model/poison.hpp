@@ -17,7 +17,14 @@
 
 namespace weir::embedded::model {
 
-// Nothing happens where there is no sanitizer.
+// Is there a sanitizer? Then blocks lie apart from each other, in their exact sizes, so that it sees every overrun.
+#if defined(WEIR_ADDRESS_SANITIZER)
+inline constexpr bool exact_blocks = true;
+#else
+inline constexpr bool exact_blocks = false;
+#endif
+
+// Nothing happens where there is none.
 inline void forbid([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(WEIR_ADDRESS_SANITIZER)
   __asan_poison_memory_region(at, bytes);
@@ -26,6 +33,13 @@ inline void forbid([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t
 inline void permit([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(WEIR_ADDRESS_SANITIZER)
   __asan_unpoison_memory_region(at, bytes);
+#endif
+}
+[[nodiscard]] inline bool is_forbidden([[maybe_unused]] const void* at) noexcept {
+#if defined(WEIR_ADDRESS_SANITIZER)
+  return __asan_address_is_poisoned(at) != 0;
+#else
+  return false;
 #endif
 }
 

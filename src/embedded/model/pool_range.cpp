@@ -3,8 +3,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 
+#include "embedded/model/poison.hpp"
 #include "embedded/model/shared_store.hpp"
 
 namespace weir::embedded::model {
@@ -51,8 +53,10 @@ void pool_range::drop(shared_store* in) noexcept {
     if (chunks_[i] == state::placed) in->vacate(at_ + i * chunk_bytes_, chunk_bytes_);
     change(i, state::usual);
   }
+  permit(at_, touched_chunks_ * chunk_bytes_);  // to whoever gets the addresses next
   munmap(at_, bytes_);
   at_ = nullptr;
+  touched_chunks_ = 0;
 }
 
 void pool_range::change(std::size_t chunk, state to) noexcept {
@@ -62,7 +66,9 @@ void pool_range::change(std::size_t chunk, state to) noexcept {
 
 bool pool_range::use(std::byte* at, std::size_t bytes, shared_store* in) noexcept {
   const auto first = static_cast<std::size_t>(at - at_) / chunk_bytes_;
-  for (std::size_t i = first; i < first + bytes / chunk_bytes_; ++i) {
+  const std::size_t last = first + bytes / chunk_bytes_;
+  touched_chunks_ = std::max(touched_chunks_, last);
+  for (std::size_t i = first; i < last; ++i) {
     if (in == nullptr) {
       change(i, state::usual);
     } else if (chunks_[i] != state::placed) {

@@ -50,6 +50,7 @@ class pool_range {
   std::byte* at_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t chunk_bytes_ = 1;
+  std::size_t touched_chunks_ = 0;  // from the first to the last that was ever used
   std::vector<state> chunks_;
 };
 

@@ -10,6 +10,7 @@
 #include "embedded/engine/operation.hpp"
 #include "embedded/model/allocation.hpp"
 #include "embedded/model/backing.hpp"
+#include "embedded/model/poison.hpp"
 #include "embedded/model/pool_asker.hpp"
 
 namespace weir::embedded::model {
@@ -84,6 +85,14 @@ class pool_space {
 
   // Does a stream still use memory that was made absent for its later work?
   [[nodiscard]] bool is_left_to_work() const noexcept;
+
+  // Calls it with each free block.
+  template <class Function>
+  void for_each_free(Function call) const {
+    for (const pool_block* block = first_; block != nullptr; block = block->behind) {
+      if (block->is == pool_block::state::free) call(*block);
+    }
+  }
 
   // Is there a chunk without a block in use?
   [[nodiscard]] bool has_idle() const noexcept { return idle_chunks_ != 0; }
