@@ -31,7 +31,11 @@ std::span<const action> device_actions();
 std::span<const action> capture_actions();
 std::span<const action> graph_actions();
 std::span<const action> gate_actions();
-// Of wild sequences only.
+// Of wild sequences only, and what is to be done at the end of them.
 std::span<const action> wild_actions();
+std::span<const action> wild_memory_actions();
+std::span<const action> wild_node_actions();
+void end_wild_memory(world& w);
+void end_wild_nodes(world& w);
 
 }  // namespace weir::sequences

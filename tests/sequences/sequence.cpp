@@ -18,7 +18,8 @@ class choice_of_actions {
           capture_actions(), graph_actions(), gate_actions()}) {
       add(family);
     }
-    if (allowed == handles::wild) add(wild_actions());
+    if (allowed == handles::tame) return;
+    for (const auto family : {wild_actions(), wild_memory_actions(), wild_node_actions()}) add(family);
   }
 
   [[nodiscard]] const action& one(draw& d) const {
@@ -111,6 +112,8 @@ void tidy(world& w) {
     if (one.live) give_back(w, one);
   }
   settle(w);
+  end_wild_memory(w);
+  end_wild_nodes(w);
   CUmemoryPool pool = nullptr;
   if (d.cuDeviceGetDefaultMemPool(&pool, w.p.device) == CUDA_SUCCESS) {
     (void)d.cuDeviceSetMemPool(w.p.device, pool);

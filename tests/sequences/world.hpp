@@ -110,6 +110,14 @@ struct exec_object {
   bool live = true;
 };
 
+// What only wild sequences make. It stays in these lists when it is gone.
+struct wild_objects {
+  std::vector<CUarray> arrays;
+  std::vector<CUdeviceptr> ranges;  // reserved addresses
+  std::vector<CUmemGenericAllocationHandle> pieces;
+  std::vector<CUgreenCtx> greens;
+};
+
 struct world {
   world(process& of, draw& choices, std::span<char> text_in) : p{of}, d{choices}, text{text_in}, host{of.new_log()} {}
 
@@ -125,6 +133,7 @@ struct world {
   std::vector<pool_object> pools;
   std::vector<graph_object> graphs;
   std::vector<exec_object> execs;
+  wild_objects wilds;
   host_log& host;
   std::vector<unsigned long long> stream_ids;
 
