@@ -6,6 +6,7 @@
 #include <weir/stream.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -28,7 +29,8 @@ static_assert(!std::is_copy_constructible_v<ipc_buffer<int>> && std::is_nothrow_
 
 constexpr std::size_t size = 1000;
 
-// Makes memory that counts up from 100 and gives its name; then sends the sum of it each time that it is asked.
+// Makes memory that counts up from 100 and gives its name; then sends the sum of it each time that it is asked. The memory ends with
+// the process: to free what the test may have open would be undefined.
 WEIR_PEER_ROLE(memory_maker) {
   const stream s{device{}};
   ipc_buffer<std::uint32_t> made{size};
@@ -42,6 +44,7 @@ WEIR_PEER_ROLE(memory_maker) {
     s.sync();
     test.send(std::accumulate(values.begin(), values.end(), std::uint32_t{0}));
   }
+  std::_Exit(EXIT_SUCCESS);
 }
 
 // Opens what it is given, memory and event; for each number fills the memory with it behind what the event comes after,

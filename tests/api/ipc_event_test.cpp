@@ -127,7 +127,7 @@ TEST(IpcEvents, AreNotOpenedByNonsense) {
   const auto failure = failure_of([&] { static_cast<void>(ipc_event::open(nonsense, device{})); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::map_failed);
-  EXPECT_EQ(failure->call(), "cuIpcOpenEventHandle");
+  EXPECT_STREQ(failure->call(), "cuIpcOpenEventHandle");
 }
 
 }  // namespace

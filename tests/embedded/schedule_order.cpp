@@ -65,5 +65,6 @@ int main() {
   for (timeline* line : lines) engine::wait(line->submitted_point());
   for (const int number : order) std::printf("%d ", number);
   std::printf("\n");
+  for (timeline* line : lines) line->release_when_drained();
   return order.size() == streams * rounds ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -217,7 +217,8 @@ void create_green(world& w) {
                                     w.d.of({0u, 1u, 8u, 16u, 1000u}));
   w.text.call(r, "cuDevSmResourceSplitByCount");
   CUdevResourceDesc desc = nullptr;
-  r = d.cuDevResourceGenerateDesc(&desc, w.d.once_in(4) ? &whole : parts, w.d.below(3));
+  const bool all = w.d.once_in(4);
+  r = d.cuDevResourceGenerateDesc(&desc, all ? &whole : parts, all ? w.d.below(2) : w.d.below(3));
   w.text.call(r, "cuDevResourceGenerateDesc");
   CUgreenCtx made = nullptr;
   r = d.cuGreenCtxCreate(&made, desc, w.p.device, w.d.once_in(8) ? 0 : CU_GREEN_CTX_DEFAULT_STREAM);

@@ -59,6 +59,8 @@ void array_copy_cases() {
   add("array.linear_plane", [](Rec& r) {
     Array a(flat(16, 4));
     unsigned char* out = cleared();
+    const CUDA_MEMCPY2D clear = to_array(a, out, 16, 4);
+    OK(cuMemcpy2D(&clear));
     r.k("row", cuMemcpyHtoA(a, 0, counted(), 16));
     r.k("second_row", cuMemcpyHtoA(a, 16, counted(50), 16));
     r.k("two_rows", cuMemcpyHtoA(a, 0, counted(), 32));

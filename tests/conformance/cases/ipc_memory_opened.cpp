@@ -47,11 +47,11 @@ void rec_attributes(Rec& r, CUdeviceptr p) {
   r.k("context_current", c == g.ctx);
   rec_attribute<unsigned>(r, "type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p);
   rec_attribute<CUdeviceptr>(r, "host", CU_POINTER_ATTRIBUTE_HOST_POINTER, p);
-  rec_attribute<unsigned char>(r, "managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
+  rec_attribute<unsigned>(r, "managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
   rec_attribute<int>(r, "ordinal", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p);
-  rec_attribute<unsigned char>(r, "ipc_capable", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p);
-  rec_attribute<unsigned char>(r, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, p);
-  rec_attribute<unsigned char>(r, "sync_memops", CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p);
+  rec_attribute<unsigned>(r, "ipc_capable", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, p);
+  rec_attribute<unsigned>(r, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, p);
+  rec_attribute<unsigned>(r, "sync_memops", CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p);
   rec_attribute<unsigned long long>(r, "handle_types", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, p);
   rec_attribute<unsigned>(r, "access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p);
   rec_attribute<unsigned long long>(r, "pool", CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p);

@@ -195,11 +195,11 @@ void pool_export_cases() {
     OK(cuMemAllocFromPoolAsync(&a, 4096, q, s));
     OK(cuStreamSynchronize(s));
     unsigned long long types = 99;
-    unsigned char ipc = 9;
+    unsigned ipc = 9;
     r.k("handle_types", cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
     r.k("handle_types_value", types);
     r.k("ipc_capable", cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, a));
-    r.k("ipc_capable_value", static_cast<int>(ipc));
+    r.k("ipc_capable_value", ipc);
     CUipcMemHandle h;
     r.k("ipc_handle", cuIpcGetMemHandle(&h, a));
     OK(cuMemFreeAsync(a, s));

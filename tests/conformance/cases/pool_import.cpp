@@ -166,9 +166,9 @@ void pointer_cases() {
     int ordinal = -9;
     r.k("ordinal", cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, a));
     r.k("ordinal_value", ordinal);
-    unsigned char ipc = 9;
+    unsigned ipc = 9;
     r.k("ipc_capable", cuPointerGetAttribute(&ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, a));
-    r.k("ipc_capable_value", static_cast<int>(ipc));
+    r.k("ipc_capable_value", ipc);
     unsigned long long types = 99;
     r.k("handle_types", cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, a));
     r.k("handle_types_value", types);
