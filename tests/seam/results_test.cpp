@@ -37,6 +37,7 @@ TEST(Results, HaveWords) {
   EXPECT_STREQ(weir::detail::words_of(900).name, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
   EXPECT_STREQ(weir::detail::words_of(900).text, "operation not permitted when stream is capturing");
   EXPECT_STREQ(weir::detail::words_of(123456).name, "a result without a name");
+  EXPECT_EQ(weir::detail::known_words_of(123456).name, nullptr);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // entry/initialization.cpp - cuInit, the driver's version, the names and texts of results.
+#include "driver/results.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/model/process.hpp"
 
@@ -8,30 +9,13 @@ namespace weir::embedded::entry {
 
 namespace {
 
-struct result_words {
-  const char* name;
-  const char* text;
-};
+using detail::result_words;
 
 // Null for a number that is no result.
-const result_words* find_result(CUresult result) noexcept {
-  switch (result) {
-#define WEIR_RESULT(symbol, number, errc, says)         \
-  case symbol: {                                        \
-    static constexpr result_words words{#symbol, says}; \
-    return &words;                                      \
-  }
-#include "driver/results.def"
-#undef WEIR_RESULT
-  }
-  return nullptr;
-}
-
 CUresult describe(CUresult result, const char* result_words::*word, const char** out) noexcept {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const result_words* const words = find_result(result);
-  *out = words != nullptr ? words->*word : nullptr;
-  return words != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  *out = detail::known_words_of(result).*word;
+  return *out != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
