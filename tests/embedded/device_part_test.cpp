@@ -83,5 +83,36 @@ TEST_F(DevicePart, AProgramsCopyIsRecognisedAndAForgeryIsNot) {
   EXPECT_FALSE(model::device_part::read(made));
 }
 
+// The program has all of a resource in its hands, the part that is the driver's as well: no byte is believed.
+TEST_F(DevicePart, NoByteOfAResourceIsBelieved) {
+  CUdevResource held;
+  whole.write(held);
+  for (const unsigned count : {0U, 133U, ~0U - 6U, ~0U}) {
+    CUdevResource forged = held;
+    forged.sm.smCount = count;
+    for (std::size_t at = 0; at + sizeof count <= sizeof forged._internal_padding; at += sizeof count) {
+      unsigned word = 0;
+      std::memcpy(&word, forged._internal_padding + at, sizeof word);
+      if (word == whole.count) std::memcpy(forged._internal_padding + at, &count, sizeof count);
+    }
+    unsigned groups = 1;
+    EXPECT_EQ(table().cuDevSmResourceSplitByCount(nullptr, &groups, &forged, nullptr, 0, count),
+              CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION)
+        << count;
+    CUdevResourceDesc desc = nullptr;
+    EXPECT_EQ(table().cuDevResourceGenerateDesc(&desc, &forged, 1), CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  }
+  for (std::size_t at = 0; at < sizeof held._internal_padding; ++at) {
+    for (const unsigned char byte : {0x00, 0x02, 0x7f, 0xff}) {
+      CUdevResource forged = held;
+      std::memcpy(forged._internal_padding + at, &byte, 1);
+      unsigned groups = 1;
+      CUdevResource part{};
+      CUdevResource rest{};
+      (void)table().cuDevSmResourceSplitByCount(&part, &groups, &forged, &rest, 0, 8);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::embedded

@@ -14,13 +14,14 @@ using namespace abi;
 
 namespace {
 
-// In the padding of a CUdevResource, where a driver keeps what it knows of it.
+// In the padding of a CUdevResource, where a driver keeps what it knows of it. The program has it in its hands, and any bytes
+// may come back.
 struct inside {
   std::uint64_t mark;
   std::uint64_t split;
   int ordinal;
   unsigned count;
-  bool together;
+  unsigned together;
 };
 
 constexpr std::uint64_t known_mark = 0x7472'6170'7269'6577;
@@ -69,7 +70,8 @@ std::optional<device_part> device_part::read(const CUdevResource& in) noexcept {
   std::memcpy(&known, in._internal_padding, sizeof known);
   device* const of = this_process().find_device(known.ordinal);
   if (known.mark != known_mark || of == nullptr || known.count != in.sm.smCount) return std::nullopt;
-  return device_part{of, known.count, known.together, known.split};
+  if (known.count == 0 || known.count > whole(*of).count || known.together > 1) return std::nullopt;
+  return device_part{of, known.count, known.together != 0, known.split};
 }
 
 CUresult divide(const device_part& whole, unsigned wanted, unsigned flags, division& out) noexcept {
@@ -90,16 +92,16 @@ device_part rest_of(const device_part& whole, const division& by, unsigned taken
 }
 
 CUresult unite(std::span<const device_part> parts, device_part& out) noexcept {
+  const device_part all = device_part::whole(*parts.front().of);
   unsigned count = 0;
   bool together = true;
   for (const device_part& part : parts) {
-    if (part.of != parts.front().of) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
-    count += part.count;
+    if (part.of != all.of) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+    // Parts that overlap are counted twice, but not beyond what there is.
+    count += std::min(part.count, all.count - count);
     together = together && part.together;
   }
-  const device_part all = device_part::whole(*parts.front().of);
-  out = {all.of, std::min(count, all.count), together,
-         0};  // parts that overlap are counted twice, but not beyond what there is
+  out = {all.of, count, together, 0};
   return CUDA_SUCCESS;
 }
 
