@@ -72,7 +72,7 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (semaphore == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::external_semaphore* const found = p.external_semaphores.find(semaphore);
-    if (found == nullptr || !p.external_semaphores.retire(found)) return CUDA_ERROR_INVALID_HANDLE;
+    if (found == nullptr || !p.external_semaphores.retire(found, semaphore)) return CUDA_ERROR_INVALID_HANDLE;
     found->close();
     return CUDA_SUCCESS;
   });

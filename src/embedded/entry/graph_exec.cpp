@@ -107,7 +107,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     model::graph_exec* found = p.graph_execs.find(exec);
-    if (found == nullptr || !p.graph_execs.retire(found)) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || !p.graph_execs.retire(found, exec)) return CUDA_ERROR_INVALID_VALUE;
     found->close();
     p.graph_execs.recycle(found);
     return CUDA_SUCCESS;

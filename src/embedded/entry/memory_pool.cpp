@@ -131,7 +131,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
       memory_pool& found = *registry::find(made);
       if (const CUresult status = found.sharing.make(on->ordinal()); status != CUDA_SUCCESS) {
-        (void)registry::destroy(found);
+        (void)registry::destroy(made);
         return status;
       }
     }
@@ -141,9 +141,9 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  return with_pool(pool, [](model::process&, memory_pool& found) {
-    if (found.sharing.imported()) return model::ipc_pool::destroy(found);
-    return registry::destroy(found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return with_pool(pool, [&](model::process&, memory_pool& found) {
+    if (found.sharing.imported()) return model::ipc_pool::destroy(found, pool);
+    return registry::destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

@@ -84,7 +84,7 @@ void release(allocation& record) noexcept {
   const std::size_t extent = record.extent;
   device* const from = record.on;
   auto& table = this_process().arrays;
-  table.retire(ended);
+  table.retire(ended, table.handle_of(ended));  // whoever closed the record has the array to himself
   address_map::instance().remove(record);
   backing::give_back(at, extent, from);
   table.recycle(ended);

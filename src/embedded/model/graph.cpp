@@ -59,7 +59,7 @@ void graph::destroy() noexcept {
   nodes_.clear();
   counterparts_.clear();
   kept_alive.drop();
-  this_process().graphs.retire(this);
+  this_process().graphs.retire(this, handle());
   this_process().graphs.recycle(this);
 }
 
@@ -68,7 +68,7 @@ void end_node(graph_node& node) noexcept {
   node.params = empty_params{};
   node.dependencies.clear();
   node.dependents.clear();
-  this_process().graph_nodes.retire(&node);
+  this_process().graph_nodes.retire(&node, node.handle());
   this_process().graph_nodes.recycle(&node);
 }
 

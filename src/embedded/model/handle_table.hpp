@@ -79,10 +79,8 @@ class handle_table {
     return reinterpret_cast<void*>(slot_of(const_cast<T*>(object)).handle.load(std::memory_order_acquire));
   }
 
-  // Ends the handle: find() no longer knows it. False if another thread was faster.
-  bool retire(T* object) noexcept { return slot_of(object).handle.exchange(0, std::memory_order_acq_rel) != 0; }
-
-  // The same for one who kept the handle but not the object, which may have had other lives since.
+  // Ends the handle of an object: find() no longer knows it. False if another thread was faster: the object may have another
+  // handle by then, which is left alone.
   bool retire(T* object, const void* handle) noexcept {
     std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
     return slot_of(object).handle.compare_exchange_strong(bits, 0, std::memory_order_acq_rel);

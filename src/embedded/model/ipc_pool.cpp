@@ -52,11 +52,11 @@ CUresult import(int fd, CUmemoryPool& out) {
   return CUDA_SUCCESS;
 }
 
-CUresult destroy(memory_pool& pool) {
+CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   const std::lock_guard lock{imported().mutex};
-  if (pool.sharing.has_open()) return CUDA_ERROR_INVALID_VALUE;
-  if (std::erase(imported().all, &pool) == 0) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
-  return pool_registry::destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+  if (pool.sharing.has_open() || std::erase(imported().all, &pool) == 0) return CUDA_ERROR_INVALID_VALUE;
+  return pool_registry::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult describe(CUdeviceptr address, CUmemPoolPtrExportData& out) {

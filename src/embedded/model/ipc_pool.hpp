@@ -15,7 +15,7 @@ namespace ipc_pool {
 abi::CUresult import(int fd, abi::CUmemoryPool& out);
 
 // cuMemPoolDestroy of an imported pool: CUDA_ERROR_INVALID_VALUE while anything of it is in use.
-abi::CUresult destroy(memory_pool& imported);
+abi::CUresult destroy(memory_pool& imported, abi::CUmemoryPool handle);
 
 // cuMemPoolExportPointer: what another process finds the allocation at an address by.
 abi::CUresult describe(abi::CUdeviceptr address, abi::CUmemPoolPtrExportData& out);

@@ -134,7 +134,7 @@ CUresult release(CUmemGenericAllocationHandle handle) {
   physical_memory* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (--found->handles == 0) {
-    this_process().physical_memories.retire(found);
+    this_process().physical_memories.retire(found, reinterpret_cast<const void*>(handle));
     end_if_unused(*found);
   }
   return CUDA_SUCCESS;

@@ -1,6 +1,7 @@
 // model/pool_registry.cpp - the table of pools, each device's default and current pool.
 #include "embedded/model/pool_registry.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -60,15 +61,21 @@ place_pools& pools_of(registry& known, device& on, const pool_place& place) {
   return known.places.back();
 }
 
-// What was the current pool of a place is so no more. False for the place's own, which stays.
-bool leave_places(memory_pool& pool) noexcept {
-  registry& known = the_registry();
-  const std::lock_guard lock{known.mutex};
+// Is it the own pool of a place, which stays? With the registry's lock held.
+bool is_standing(const registry& known, const memory_pool& pool) noexcept {
+  return &pool == pool.owner().default_pool.load(std::memory_order_acquire) ||
+         std::ranges::any_of(known.places, [&](const place_pools& pools) { return pools.own == &pool; });
+}
+
+// What was the current pool of a place is so no more. With the registry's lock held.
+void leave_places(registry& known, memory_pool& pool) noexcept {
   for (place_pools& pools : known.places) {
-    if (pools.own == &pool) return false;
     if (pools.current == &pool) pools.current = nullptr;
   }
-  return true;
+  device& on = pool.owner();
+  memory_pool* expected = &pool;
+  on.current_pool.compare_exchange_strong(expected, on.default_pool.load(std::memory_order_acquire),
+                                          std::memory_order_acq_rel);
 }
 
 }  // namespace
@@ -83,14 +90,16 @@ memory_pool* find(CUmemoryPool handle) noexcept { return the_registry().handles.
 
 CUmemoryPool handle_of(const memory_pool& pool) noexcept { return pool.handle(); }
 
-bool destroy(memory_pool& pool) noexcept {
-  device& on = pool.owner();
-  memory_pool* own = on.default_pool.load(std::memory_order_acquire);
-  if (&pool == own || !leave_places(pool)) return false;
-  if (!the_registry().handles.retire(&pool)) return false;
-  memory_pool* expected = &pool;
-  on.current_pool.compare_exchange_strong(expected, own, std::memory_order_acq_rel);
-  pool.end();
+bool destroy(CUmemoryPool handle) noexcept {
+  registry& known = the_registry();
+  {
+    const std::lock_guard lock{known.mutex};
+    memory_pool* const pool = find(handle);
+    if (pool == nullptr || is_standing(known, *pool)) return false;
+    (void)known.handles.retire(pool, handle);
+    leave_places(known, *pool);
+    pool->end();
+  }
   settle_all();
   return true;
 }

@@ -26,8 +26,8 @@ namespace pool_registry {
 [[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
 
 // Ends a pool for the program. What was allocated from it lives on; a device whose current pool it was goes back to its
-// default pool. False for a default pool, which does not end.
-bool destroy(memory_pool& pool) noexcept;
+// default pool. False for a default pool, which does not end, and where there is none with the handle any more.
+bool destroy(abi::CUmemoryPool handle) noexcept;
 
 // A device's own pool, and the one that allocations come from unless they name one. Throw std::bad_alloc.
 [[nodiscard]] memory_pool& default_pool(device& of);

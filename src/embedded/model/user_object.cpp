@@ -48,7 +48,7 @@ void release(CUuserObject object, std::size_t references) noexcept {
       found->references -= references;
       return;
     }
-    this_process().user_objects.retire(found);
+    this_process().user_objects.retire(found, object);
   }
   const host_work destructor{found->destroy, found->data};
   this_process().user_objects.recycle(found);
