@@ -9,15 +9,13 @@
 
 #include "driver/semaphore_page.hpp"
 #include "embedded/model/thread_state.hpp"
-#include "embedded/table.hpp"
+#include "memory_fixture.hpp"
+#include "out_of_memory.hpp"
 
 namespace weir::embedded {
-using namespace abi;
 using detail::semaphore_page;
 
 namespace {
-
-const detail::driver_table& driver = table();
 
 class ExternalSemaphores : public testing::Test {
  protected:
@@ -123,6 +121,62 @@ TEST_F(ExternalSemaphores, ACaptureGoesOnWithoutThem) {
   EXPECT_EQ(driver.cuStreamEndCapture(s, &graph), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
+}
+
+// Calls until one finds no memory for its operations, though it found some for all else. How many were made.
+template <class Call>
+std::uint64_t call_until_out_of_memory(Call&& call) {
+  constexpr std::uint64_t most = 100'000;
+  std::uint64_t calls = 0;
+  for (int room = 0; calls == 0; ++room) {
+    const auto succeeds = [&] {
+      const out_of_memory after{room};
+      return call() == CUDA_SUCCESS;
+    };
+    while (calls < most && succeeds()) ++calls;
+  }
+  return calls;
+}
+
+// A call that finds no memory halfway has done nothing that can be seen, and what it left uses no page that is gone. One
+// operation before, or none: so that in one case the first of a call is the last that there is room for.
+TEST_F(ExternalSemaphores, ACallThatRunsOutOfMemoryDoesNothing) {
+  for (const int before : {0, 1}) {
+    const std::array segments{make(semaphore_page::timeline), make(semaphore_page::timeline)};
+    const std::array semaphores{imported(segments[0]), imported(segments[1])};
+    std::array<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 2> signals{};
+    std::array<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 2> waits{};
+    const test_stream signalling;
+    const test_stream waiting;
+    held first_gate{signalling};
+    held second_gate{waiting};
+    for (int i = 0; i < before; ++i) {
+      for (const CUstream held : {CUstream{signalling}, CUstream{waiting}}) {
+        ASSERT_EQ(driver.cuLaunchHostFunc(
+                      held, [](void*) {}, nullptr),
+                  CUDA_SUCCESS);
+      }
+    }
+
+    std::uint64_t value = 0;
+    const std::uint64_t signalled = call_until_out_of_memory([&] {
+      ++value;
+      for (auto& each : signals) each.params.fence.value = value;
+      return driver.cuSignalExternalSemaphoresAsync(semaphores.data(), signals.data(), 2, signalling);
+    });
+    call_until_out_of_memory(
+        [&] { return driver.cuWaitExternalSemaphoresAsync(semaphores.data(), waits.data(), 2, waiting); });
+    for (const CUexternalSemaphore semaphore : semaphores) {
+      EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
+    }
+    first_gate.open();
+    second_gate.open();
+    signalling.synchronize();
+    waiting.synchronize();
+    EXPECT_EQ(segments[0].page->value, segments[1].page->value);
+    EXPECT_LE(segments[0].page->value, value);
+    EXPECT_GE(segments[0].page->value, signalled);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
 #include "embedded/engine/waiting.hpp"
 #include "embedded/engine/written.hpp"
 #include "embedded/model/process.hpp"
@@ -18,35 +23,76 @@ using weir::detail::semaphore_page;
 
 namespace {
 
-// Runs also once the device has failed, to let the page go; but then it signals nothing.
-struct signal_work {
-  external_semaphore* semaphore;
-  std::uint64_t value;
+// The semaphores of one call, held for as long as it lives.
+class held_semaphores {
+ public:
+  explicit held_semaphores(std::span<const semaphore_use> uses) : uses_{uses.begin(), uses.end()} {
+    for (const semaphore_use& use : uses_) use.semaphore->hold();
+  }
+  held_semaphores(const held_semaphores&) = delete;
+  held_semaphores& operator=(const held_semaphores&) = delete;
+  ~held_semaphores() {
+    for (const semaphore_use& use : uses_) use.semaphore->drop();
+  }
 
-  void run() const noexcept {
-    if (engine::device_failure() == abi::CUDA_SUCCESS) {
+  void signal() const noexcept {
+    for (const auto& [semaphore, value] : uses_) {
       semaphore_page& page = semaphore->page();
-      page.set(value);
+      page.set(page.kind == semaphore_page::timeline ? value : 1);
       engine::written_for_waiters(&page.value, sizeof page.value);
     }
-    semaphore->drop();
+  }
+
+  // Are all there? One after the other: what was there, or taken, is not looked at again.
+  [[nodiscard]] bool take() noexcept {
+    while (taken_ < uses_.size() && uses_[taken_].semaphore->page().take(uses_[taken_].value)) ++taken_;
+    return taken_ == uses_.size();
+  }
+
+  // What is waited for now.
+  [[nodiscard]] const void* word() const noexcept {
+    return &uses_[std::min(taken_, uses_.size() - 1)].semaphore->page().value;
+  }
+
+  // The call has failed: nobody waits, and take() is called once more.
+  void cancel() noexcept { cancelled_ = true; }
+  [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
+
+ private:
+  std::vector<semaphore_use> uses_;
+  std::size_t taken_ = 0;
+  bool cancelled_ = false;
+};
+
+// Runs also once the device has failed, to let the pages go; but then it signals nothing.
+struct signal_work {
+  held_semaphores* all;
+
+  void run() const noexcept {
+    if (engine::device_failure() == abi::CUDA_SUCCESS) all->signal();
+    delete all;
   }
 };
 
-// Looked at until it is there, and once more by the stream itself, which must not take a binary semaphore twice.
 struct wait_work {
   const void* word;  // where the engine finds what is waited for
-  semaphore_page* page;
-  std::uint64_t value;
-  bool taken;
+  held_semaphores* all;
 
-  bool run() noexcept { return taken || (taken = page->take(value)); }
+  bool run() noexcept {
+    if (all->cancelled()) {
+      delete all;
+      return true;
+    }
+    if (all->take()) return true;
+    word = all->word();
+    return false;
+  }
 };
 
 struct drop_work {
-  external_semaphore* semaphore;
+  held_semaphores* all;
 
-  void run() const noexcept { semaphore->drop(); }
+  void run() const noexcept { delete all; }
 };
 
 }  // namespace
@@ -76,22 +122,22 @@ void external_semaphore::drop() noexcept {
 }
 
 void submit_signals(stream& in, std::span<const semaphore_use> uses) {
-  in.submit_many([&](engine::timeline::submission& to) {
-    for (const auto& [semaphore, value] : uses) {
-      const bool counts = semaphore->page().kind == semaphore_page::timeline;
-      to.add(make_operation(signal_work{semaphore, counts ? value : 1}, operation_kind::work, true));
-      semaphore->hold();
-    }
-  });
+  auto all = std::make_unique<held_semaphores>(uses);
+  in.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
+  all.release();
 }
 
+// The wait lets the pages go in an operation of its own, which runs also once the device has failed.
 void submit_waits(stream& in, std::span<const semaphore_use> uses) {
+  auto all = std::make_unique<held_semaphores>(uses);
   in.submit_many([&](engine::timeline::submission& to) {
-    for (const auto& [semaphore, value] : uses) {
-      semaphore_page& page = semaphore->page();
-      to.add(make_operation(wait_work{&page.value, &page, value, false}, operation_kind::wait_value));
-      to.add(make_operation(drop_work{semaphore}, operation_kind::work, true));
-      semaphore->hold();
+    to.add(make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
+    held_semaphores* const waited_for = all.release();
+    try {
+      to.add(make_operation(drop_work{waited_for}, operation_kind::work, true));
+    } catch (...) {
+      waited_for->cancel();  // what was added cannot be taken back
+      throw;
     }
   });
 }
