@@ -3,20 +3,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <initializer_list>
 #include <thread>
 #include <vector>
 
 #include "embedded/model/process.hpp"
 #include "embedded/model/thread_state.hpp"
-#include "embedded/table.hpp"
+#include "memory_fixture.hpp"
 
 namespace weir::embedded {
-using namespace abi;
-
 namespace {
-
-const detail::driver_table& driver = table();
 
 class Context : public testing::Test {
  protected:
@@ -114,6 +112,31 @@ TEST_F(Context, AResetEndsStreamsEventsAndTheThreadsDefaultStream) {
   EXPECT_EQ(driver.cuEventQuery(event), CUDA_ERROR_INVALID_CONTEXT);
   ASSERT_EQ(driver.cuStreamGetId(CU_STREAM_PER_THREAD, &after), CUDA_SUCCESS);
   EXPECT_NE(before, after);
+}
+
+// The last user's release waits for work. What that work waits for may need the context: it is not kept from it, and who has
+// come to use the context has it.
+TEST_F(Context, ARetainDoesNotWaitForARelease) {
+  ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
+  {
+    const test_stream stream;
+    held gate{stream};
+    std::thread releasing{[] { EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS); }};
+    auto others = std::async(std::launch::async, [] {
+      for (int i = 0; i < 10'000; ++i) {
+        EXPECT_EQ(driver.cuDevicePrimaryCtxSetFlags_v2(0, 0), CUDA_SUCCESS);
+        std::this_thread::yield();
+      }
+      retain();
+    });
+    EXPECT_EQ(others.wait_for(std::chrono::minutes{1}), std::future_status::ready);
+    gate.open();
+    releasing.join();
+    others.get();
+    EXPECT_TRUE(active());
+  }
+  EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+  EXPECT_FALSE(active());
 }
 
 // The end of a thread and the end of a context both close the thread's default stream, whichever comes first.

@@ -4,6 +4,7 @@
 #include "embedded/model/process.hpp"
 #include "embedded/model/thread_state.hpp"
 #include "embedded/table.hpp"
+#include "out_of_memory.hpp"
 
 namespace weir::embedded {
 using namespace abi;
@@ -127,6 +128,26 @@ TEST_F(GreenContexts, StreamsAndEventsOfAnEarlierLifeAreKnownAsSuch) {
   ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamQuery(s), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+// What did not come to life is not half of one when it comes to life as another context.
+TEST_F(GreenContexts, OneThatCouldNotBeMadeLeavesNothing) {
+  CUgreenCtx green = nullptr;
+  int failed = 0;
+  for (CUresult made = CUDA_ERROR_OUT_OF_MEMORY; made != CUDA_SUCCESS; ++failed) {
+    {
+      const out_of_memory after{failed};
+      made = driver.cuGreenCtxCreate(&green, nullptr, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+    }
+    if (made == CUDA_SUCCESS) break;
+    ASSERT_EQ(made, CUDA_ERROR_OUT_OF_MEMORY);
+    CUcontext own = nullptr;
+    ASSERT_EQ(driver.cuCtxCreate_v4(&own, nullptr, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuCtxDestroy_v2(own), CUDA_SUCCESS) << "a green one is not ended so";
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_EQ(driver.cuGreenCtxDestroy(green), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS) << "no green one is left";
 }
 
 }  // namespace

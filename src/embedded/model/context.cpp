@@ -20,7 +20,7 @@ std::atomic<unsigned long long> next_id{1};
 
 abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
   if (const abi::CUresult failure = engine::device_failure(); failure != abi::CUDA_SUCCESS) return failure;
-  if (device_ == nullptr) {
+  if (device_ != &on) {  // later lives are read while they begin
     device_ = &on;
     primary_ = primary;
   }
@@ -29,10 +29,10 @@ abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
     earlier_lives_->device_ = &on;
     earlier_lives_->comes_back_ = this;
   }
+  legacy_.store(&make_stream(true), std::memory_order_release);
   id_.store(next_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
   limits.reset();
   cache_config.store(abi::CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
-  legacy_.store(&make_stream(true), std::memory_order_release);
   flags.store(with_flags, std::memory_order_relaxed);
   closing_.store(false, std::memory_order_relaxed);
   life_.fetch_add(1, std::memory_order_release);
@@ -41,6 +41,16 @@ abi::CUresult context::open(device& on, bool primary, unsigned with_flags) {
 }
 
 abi::CUresult context::open_green(context& primary, const device_part& part) {
+  // Where it does not come to life, the object is some other context's later.
+  struct life {
+    context* of;
+    ~life() {
+      if (of == nullptr) return;
+      of->base_ = nullptr;
+      of->part_ = {};
+      of->waits_.clear();
+    }
+  } begun{this};
   base_ = &primary;
   part_ = part;
   {
@@ -50,7 +60,9 @@ abi::CUresult context::open_green(context& primary, const device_part& part) {
   const std::lock_guard lock{primary.own_mutex_};
   primary.greens_.reserve(primary.greens_.size() + 1);
   const abi::CUresult status = open(primary.owner(), false, primary.flags.load(std::memory_order_relaxed));
-  if (status == abi::CUDA_SUCCESS) primary.greens_.push_back(this);
+  if (status != abi::CUDA_SUCCESS) return status;
+  primary.greens_.push_back(this);
+  begun.of = nullptr;
   return status;
 }
 
@@ -93,6 +105,11 @@ std::vector<engine::point> context::points_so_far() {
   for_each_stream(add);
   for (context* green : greens()) green->for_each_stream(add);
   return points;
+}
+
+bool context::idle() {
+  const std::vector<engine::point> points = points_so_far();
+  return std::ranges::all_of(points, [](engine::point p) { return p.reached(); });
 }
 
 void context::synchronize() {

@@ -56,6 +56,9 @@ class context {
   [[nodiscard]] unsigned long long id() const noexcept { return id_.load(std::memory_order_relaxed); }  // of this life
   [[nodiscard]] abi::CUcontext handle() const noexcept;
 
+  // Is everything in all streams of the context complete, with those of its green ones? Throws std::bad_alloc.
+  [[nodiscard]] bool idle();
+
   // Waits until everything in all streams of the context is complete. What concerns all streams of a primary context
   // concerns those of its green ones, too: this, record() and wait().
   void synchronize();
@@ -99,7 +102,7 @@ class context {
   void end_events();
   stream& all_streams();
 
-  device* device_ = nullptr;  // this and the next: set once, in the first life
+  device* device_ = nullptr;  // this and the next: the same in all lives
   bool primary_ = false;
   context* base_ = nullptr;  // this and the next: of a green one, set once
   device_part part_;

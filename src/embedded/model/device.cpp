@@ -71,21 +71,25 @@ abi::CUresult device::retain_primary() {
 }
 
 abi::CUresult device::release_primary() {
-  const std::lock_guard lock{primary_mutex_};
+  primary_lock lock{primary_mutex_};
   if (primary_users_ == 0) {
     if (greens_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
     outlives_greens_ = true;
     return abi::CUDA_ERROR_NOT_PERMITTED;
   }
   --primary_users_;
-  end_unused_primary();
+  end_unused_primary(lock);
   return abi::CUDA_SUCCESS;
 }
 
 abi::CUresult device::reset_primary() {
-  const std::lock_guard lock{primary_mutex_};
-  if (greens_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
-  if (primary_->alive()) primary_->close();
+  primary_lock lock{primary_mutex_};
+  const unsigned long long life = primary_->life();
+  do {
+    if (greens_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
+    if (!primary_->alive() || primary_->life() != life) return abi::CUDA_SUCCESS;  // another thread has ended it
+  } while (wait_for_primary(lock));
+  primary_->close();
   return abi::CUDA_SUCCESS;
 }
 
@@ -97,13 +101,26 @@ abi::CUresult device::retain_primary_for_green() {
 }
 
 void device::release_primary_of_green() {
-  const std::lock_guard lock{primary_mutex_};
+  primary_lock lock{primary_mutex_};
   --greens_;
-  if (!outlives_greens_) end_unused_primary();
+  if (!outlives_greens_) end_unused_primary(lock);
 }
 
-void device::end_unused_primary() {
-  if (primary_users_ == 0 && greens_ == 0 && primary_->alive()) primary_->close();
+// Without the lock: what the work waits for may be a thread that wants something of the primary context. False if there was
+// nothing to wait for; otherwise everything may be different afterwards.
+bool device::wait_for_primary(primary_lock& lock) {
+  if (primary_->idle()) return false;
+  lock.unlock();
+  primary_->synchronize();
+  lock.lock();
+  return true;
+}
+
+void device::end_unused_primary(primary_lock& lock) {
+  do {
+    if (primary_users_ != 0 || greens_ != 0 || !primary_->alive()) return;
+  } while (wait_for_primary(lock));
+  primary_->close();
 }
 
 void device::note_primary_flags(unsigned flags) noexcept {

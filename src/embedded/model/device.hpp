@@ -49,9 +49,12 @@ class device {
 
   // One user less; the last one ends it, once its work is done, unless there are green contexts. Where there is no user,
   // CUDA_ERROR_INVALID_CONTEXT; with green contexts CUDA_ERROR_NOT_PERMITTED, and it then outlives those, as on an H200.
+  // While it waits for the work, all else goes on: who retains the context meanwhile has it, and it does not end.
+  // Throws std::bad_alloc.
   abi::CUresult release_primary();
 
-  // Ends it for all, once its work is done. Its users stay counted. CUDA_ERROR_NOT_PERMITTED where there are green contexts.
+  // Ends it for all, once its work is done. Its users stay counted. CUDA_ERROR_NOT_PERMITTED where there are green contexts,
+  // also if they come while it waits. Throws std::bad_alloc.
   abi::CUresult reset_primary();
 
   // The same two for green contexts.
@@ -70,8 +73,10 @@ class device {
   std::atomic<memory_pool*> current_pool{nullptr};
 
  private:
+  using primary_lock = std::unique_lock<std::mutex>;
   abi::CUresult open_primary();
-  void end_unused_primary();
+  bool wait_for_primary(primary_lock& lock);
+  void end_unused_primary(primary_lock& lock);
 
   int ordinal_;
   std::string name_;
