@@ -103,9 +103,9 @@ TEST_F(DevicePart, NoByteOfAResourceIsBelieved) {
     EXPECT_EQ(table().cuDevResourceGenerateDesc(&desc, &forged, 1), CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
   }
   for (std::size_t at = 0; at < sizeof held._internal_padding; ++at) {
-    for (const unsigned char byte : {0x00, 0x02, 0x7f, 0xff}) {
+    for (const unsigned byte : {0x00U, 0x02U, 0x7fU, 0xffU}) {
       CUdevResource forged = held;
-      std::memcpy(forged._internal_padding + at, &byte, 1);
+      forged._internal_padding[at] = static_cast<unsigned char>(byte);
       unsigned groups = 1;
       CUdevResource part{};
       CUdevResource rest{};
