@@ -18,8 +18,13 @@ namespace {
 // Is a ticket newer than another? They wrap around.
 bool newer(std::uint32_t ticket, std::uint32_t than) noexcept { return static_cast<std::int32_t>(ticket - than) > 0; }
 
-// Nobody is left who could complete what was recorded last.
-bool abandoned(const event_place& place) noexcept { return has_ended(place.recorder.load(std::memory_order_acquire)); }
+// What the last latest() of this thread answered for, or was told is complete. A record that this thread begins comes
+// behind it.
+struct covered_ticket {
+  const void* event = nullptr;
+  std::uint32_t number = 0;
+};
+thread_local covered_ticket covered;
 
 struct complete_ticket {
   event_place* place;
@@ -32,15 +37,26 @@ struct complete_ticket {
 // another one, perhaps this, when the event was recorded again.
 struct follow_ticket {
   event_place* place;
-  std::uint32_t ticket;
-  std::int32_t recorder;
+  event_ticket ticket;
   std::uint32_t looks;
 
   bool run() noexcept {
     constexpr std::uint32_t seldom = 64;
-    if (place->complete(ticket)) return true;
-    if (++looks % seldom != 0 || !has_ended(recorder)) return false;
-    place->complete_up_to(ticket);
+    if (place->complete(ticket.number)) return true;
+    if (++looks % seldom != 0 || !has_ended(ticket.process)) return false;
+    place->complete_up_to(ticket.number);
+    return true;
+  }
+};
+
+// Completes a ticket once the one before is complete.
+struct complete_in_turn {
+  follow_ticket before;
+  std::uint32_t ticket;
+
+  bool run() noexcept {
+    if (!before.run()) return false;
+    before.place->complete_up_to(ticket);
     return true;
   }
 };
@@ -79,9 +95,9 @@ CUresult shared_event::open(const CUipcEventHandle& handle) {
   const auto number = static_cast<std::size_t>(name.number);
   if (number >= event_board::capacity) return CUDA_ERROR_MAP_FAILED;
   if (board == nullptr) return has_ended(name.process) ? open_orphan() : CUDA_ERROR_MAP_FAILED;
-  event_place& place = board->places[number];
-  if (name.id == 0 || !place.enter(name.id)) return CUDA_ERROR_MAP_FAILED;
-  begin(place, name, false);
+  event_place* const place = name.id != 0 ? board->enter(number, name.id) : nullptr;
+  if (place == nullptr) return CUDA_ERROR_MAP_FAILED;
+  begin(*place, name, false);
   return CUDA_SUCCESS;
 }
 
@@ -93,10 +109,17 @@ CUresult shared_event::open_orphan() {
   return status;
 }
 
+// The stream waits for the record that latest() knew of. Where somebody has recorded since, it is not behind his work, and
+// must not complete his ticket with its own.
 engine::operation shared_event::begin_record(std::uint32_t& ticket) noexcept {
-  place_->recorder.store(getpid(), std::memory_order_release);
-  ticket = place_->recorded.fetch_add(1, std::memory_order_acq_rel) + 1;
-  return engine::make_operation(complete_ticket{place_, ticket}, engine::operation_kind::work, true);
+  const event_ticket before = place_->take_ticket(getpid());
+  ticket = before.number + 1;
+  const bool is_behind = covered.event == this && covered.number == before.number;
+  if (is_behind || place_->complete(before.number)) {
+    return engine::make_operation(complete_ticket{place_, ticket}, engine::operation_kind::work, true);
+  }
+  return engine::make_operation(complete_in_turn{{place_, before, 0}, ticket}, engine::operation_kind::wait_value,
+                                true);
 }
 
 void shared_event::took(std::uint32_t ticket, point at) noexcept {
@@ -108,38 +131,38 @@ void shared_event::took(std::uint32_t ticket, point at) noexcept {
 }
 
 bool shared_event::recorded() const noexcept {
-  return place_->recorded.load(std::memory_order_acquire) != place_->first.load(std::memory_order_relaxed);
+  return place_->last.load(std::memory_order_acquire).number != place_->first.load(std::memory_order_relaxed);
 }
 
 bool shared_event::complete() const noexcept {
-  const std::uint32_t last = place_->recorded.load(std::memory_order_acquire);
-  return place_->complete(last) || abandoned(*place_);
+  const event_ticket last = place_->last.load(std::memory_order_acquire);
+  return place_->complete(last.number) || has_ended(last.process);
 }
 
 point shared_event::latest() {
-  const std::uint32_t last = place_->recorded.load(std::memory_order_acquire);
-  const std::int32_t recorder = place_->recorder.load(std::memory_order_acquire);
+  const event_ticket last = place_->last.load(std::memory_order_acquire);
+  covered = {this, last.number};
   timeline* line = nullptr;
   {
     const std::lock_guard lock{mutex_};
-    if (knows_one_ && known_ == last) return known_at_;
-    if (place_->complete(last)) return {};
+    if (knows_one_ && known_ == last.number) return known_at_;
+    if (place_->complete(last.number)) return {};
     if (followed_on_ == nullptr) followed_on_ = &timeline::acquire();
     line = followed_on_;
   }
   point at;
   {
     timeline::submission to{*line};
-    to.add(engine::make_operation(follow_ticket{place_, last, recorder, 0}, engine::operation_kind::wait_value, true));
+    to.add(engine::make_operation(follow_ticket{place_, last, 0}, engine::operation_kind::wait_value, true));
     at = to.end();
   }
-  took(last, at);
+  took(last.number, at);
   return at;
 }
 
 void shared_event::end() noexcept {
   if (followed_on_ != nullptr) followed_on_->release_when_drained();
-  place_->leave();
+  event_board::leave(*place_);
 }
 
 }  // namespace weir::embedded::model

@@ -32,7 +32,9 @@ class shared_event {
   void tell(abi::CUipcEventHandle& out) const noexcept { name_.write(out); }
   [[nodiscard]] bool made_here() const noexcept { return made_here_; }
 
-  // Takes the next ticket. The operation completes it and is submitted where the record is; took() is told the point.
+  // Takes the next ticket. The operation completes it and is submitted where the record is; took() is told the point. It
+  // goes behind the wait for what latest() answered the same thread right before. Where another process has recorded in
+  // between, the operation waits (wait_value) until that record is complete.
   [[nodiscard]] engine::operation begin_record(std::uint32_t& ticket) noexcept;
   void took(std::uint32_t ticket, engine::point at) noexcept;
 

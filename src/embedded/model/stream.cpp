@@ -133,7 +133,7 @@ point stream::end_of_use() {
 bool stream::record_with(const operation& op, point& at) {
   timeline::submission to{*line_};
   order_with_default_stream(to);
-  const bool pending = !to.end().reached();
+  const bool pending = !to.end().reached() || op.kind == operation_kind::wait_value;
   if (pending) to.add(op);
   to.note_record();
   at = to.end();
