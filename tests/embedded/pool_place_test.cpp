@@ -8,6 +8,7 @@ constexpr std::size_t bytes = 64 << 10;
 constexpr CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, 0};
 constexpr CUmemLocation node{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0};
 constexpr CUmemLocation nowhere{CU_MEM_LOCATION_TYPE_INVALID, 0};
+constexpr CUmemAccessDesc everything{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
 CUmemoryPool make_pool(CUmemAllocationType type, CUmemLocation at, std::size_t most = 0) {
   CUmemPoolProps props{};
@@ -27,7 +28,7 @@ CUmemoryPool current_of(CUmemLocation at, CUmemAllocationType type) {
 
 class PoolPlace : public memory_test {};
 
-// None of it counts against the device; all of it is reached by the host, and by the device in stream order.
+// None of it counts against the device; all of it is reached by the host, and in stream order by a device that is let.
 TEST_F(PoolPlace, MemoryOffTheDevice) {
   const test_stream stream;
   for (const CUmemoryPool pool :
@@ -37,6 +38,7 @@ TEST_F(PoolPlace, MemoryOffTheDevice) {
     CUdeviceptr memory = 0;
     ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, pool, stream), CUDA_SUCCESS);
     EXPECT_EQ(free_memory(), free_before);
+    ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &everything, 1), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemsetD32Async(memory, 7, bytes / 4, stream), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
     EXPECT_EQ(words_at(memory)[bytes / 4 - 1], 7u);
@@ -48,6 +50,27 @@ TEST_F(PoolPlace, MemoryOffTheDevice) {
     EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
   }
+}
+
+// Until the device is let, the memory of a host pool is the host's alone; what is in use already is let, or not, with the rest.
+TEST_F(PoolPlace, AHostPoolsMemoryIsNotTheDevicesUnlessItIsLet) {
+  const test_stream stream;
+  const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, pool, stream), CUDA_SUCCESS);
+  const auto set = [&] { return driver.cuMemsetD8Async(memory, 1, bytes, stream); };
+  CUdeviceptr told = 0;
+  EXPECT_EQ(set(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &everything, 1), CUDA_SUCCESS);
+  EXPECT_EQ(set(), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory), CUDA_SUCCESS);
+  EXPECT_EQ(told, memory);
+  const CUmemAccessDesc nothing{everything.location, CU_MEM_ACCESS_FLAGS_PROT_NONE};
+  ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &nothing, 1), CUDA_SUCCESS);
+  EXPECT_EQ(set(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemFreeAsync(memory, stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }
 
 // A place has a pool of its own from the start, which stays; another may take its turn.

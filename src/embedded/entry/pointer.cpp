@@ -99,7 +99,10 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return write<unsigned long long>(to, handle_types(of));
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, of.kind == memory_kind::device);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return write(to, of.access.load(std::memory_order_relaxed));
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      // A pool's memory is told as its own place may use it.
+      return write(to,
+                   of.pool != nullptr ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : of.access.load(std::memory_order_relaxed));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(to, of.pool != nullptr ? model::pool_registry::handle_of(*of.pool) : CUmemoryPool{nullptr});
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;

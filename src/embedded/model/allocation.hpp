@@ -43,8 +43,9 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   bool on_host = false;  // pinned, registered, or of a host pool: host memory to copies and attributes
   std::atomic<bool> sync_memops{false};
-  std::atomic<abi::CUmemAccess_flags> access{abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};  // less of mapped memory only
-  unsigned flags = 0;                                                          // as cuMemHostGetFlags tells them
+  std::atomic<abi::CUmemAccess_flags> access{
+      abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE};  // less of mapped memory and of host pools'
+  unsigned flags = 0;                            // as cuMemHostGetFlags tells them
   abi::CUmemAllocationHandleType handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;  // how it may be handed on
   context* owner = nullptr;  // null for pooled memory, which belongs to its pool, and for mapped memory
   device* on = nullptr;

@@ -120,6 +120,7 @@ void memory_pool::give_out(pool_block& block, std::size_t bytes) noexcept {
   record.pool = this;
   record.id = address_map::next_id();
   record.sync_memops.store(place_.is_managed(), std::memory_order_relaxed);
+  record.access.store(access_of_devices(), std::memory_order_relaxed);
   permit(reinterpret_cast<void*>(record.start()), bytes);
   record.open(bytes);
 }

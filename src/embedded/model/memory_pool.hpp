@@ -99,6 +99,7 @@ class memory_pool {
   bool grow_if_there(std::size_t extent, const stream& by);
   bool is_limited_below(std::size_t more) const noexcept;
   bool forbid_free() const noexcept;
+  [[nodiscard]] abi::CUmemAccess_flags access_of_devices() const noexcept;
   [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? device_ : nullptr; }
 
   // What is left when idle memory goes back: not more than so many bytes, or not less.

@@ -87,6 +87,18 @@ void memory_pool::let_access(int user, CUmemAccess_flags flags) {
   } else {
     known->second = flags;
   }
+  const CUmemAccess_flags now = access_of_devices();
+  space_.for_each_in_use([&](allocation& memory) { memory.access.store(now, std::memory_order_relaxed); });
+}
+
+// What streams may do with its memory is what any device may; that of a host pool has to be let.
+CUmemAccess_flags memory_pool::access_of_devices() const noexcept {
+  if (!place_.is_host()) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CUmemAccess_flags most = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  for (const auto& [user, flags] : access_) {
+    if (user >= 0) most = std::max(most, flags);
+  }
+  return most;
 }
 
 }  // namespace weir::embedded::model

@@ -58,6 +58,14 @@ class pool_space {
   // The first of adjoining free blocks that he may use and that hold so many bytes together. Null likewise.
   [[nodiscard]] pool_block* find_adjoining(std::size_t extent, const pool_asker& by) const noexcept;
 
+  // Calls visit(record) for all that is in use.
+  template <class Visitor>
+  void for_each_in_use(Visitor&& visit) const {
+    for (const pool_block* block = first_; block != nullptr; block = block->behind) {
+      if (block->is == pool_block::state::in_use) visit(*block->record);
+    }
+  }
+
   // Takes so many bytes from the block and, where it holds fewer, its free neighbours behind. What is left over stays free. The block
   // is in use, and has a record. Throws std::bad_alloc.
   void take(pool_block& first, std::size_t extent);
