@@ -92,7 +92,7 @@ class mapped_buffer {
 };
 
 // Memory that came as a file descriptor: of an allocation that was made to be shared (cuMemExportToShareableHandle, with
-// this driver or in another process), of Vulkan's (VK_KHR_external_memory_fd), on the embedded driver of any memfd.
+// this driver or in another process), of Vulkan's (VK_KHR_external_memory_fd), on the embedded driver of a sealable memfd.
 // It is used through what is mapped from it (mapped_buffer). The import ends with this and the last such buffer, in
 // whichever order they go; the memory itself is the exporter's and lives while anybody has it.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: map from any thread; moving and closing
@@ -101,8 +101,8 @@ class WEIR_EXPORT external_memory {
  public:
   // Imports `size_bytes` bytes, all that the exporter allocated, for use on that device. On success the descriptor belongs to
   // the driver and is not to be closed or used any more; where the import is refused it is still the caller's. A
-  // descriptor of something else is invalid_value or what else the driver says. In a host function: refused.
-  // cuImportExternalMemory.
+  // descriptor of something else is invalid_value or what else the driver says; on the embedded driver not_supported if its
+  // owner could make the memory smaller (no MFD_ALLOW_SEALING). In a host function: refused. cuImportExternalMemory.
   [[nodiscard]] static external_memory import_fd(int descriptor, std::size_t size_bytes,
                                                  weir::device gpu = weir::device{},
                                                  external_memory_options options = {},

@@ -65,6 +65,10 @@ const char* advice_on(errc code, const char* call) noexcept {
     case errc::stream_capture_invalidated: return "an earlier call broke the capture; end it and capture again";
     case errc::stream_capture_isolation:
       return "an event from outside of the capture; record it on a stream that takes part in the capture";
+    case errc::not_supported:
+      if (name == "cuImportExternalMemory")
+        return "make the memfd with MFD_ALLOW_SEALING, so that nobody can cut it short";
+      return "";
     case errc::call_requires_newer_driver: return "install a newer driver; `weir info` shows what this one lacks";
     case errc::context_is_destroyed:
       return "the context was reset or released behind weir's back; make the objects again";

@@ -198,7 +198,7 @@ TEST_F(ExternalMemory, HostFunctionsMayNotImportOrMap) {
 TEST_F(ExternalMemory, AnEmbeddedDeviceTakesAMemfd) {
   if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU takes memory that a driver allocated";
   constexpr std::size_t bytes = 10'000;
-  const int descriptor = memfd_create("external-memory-test", MFD_CLOEXEC);
+  const int descriptor = memfd_create("external-memory-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(descriptor, bytes), 0);
   void* const host = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   ASSERT_NE(host, MAP_FAILED);
@@ -212,6 +212,29 @@ TEST_F(ExternalMemory, AnEmbeddedDeviceTakesAMemfd) {
   EXPECT_EQ(static_cast<std::uint8_t*>(host)[5'000], 33);
   EXPECT_EQ(static_cast<std::uint8_t*>(host)[5'099], 33);
   munmap(host, bytes);
+}
+
+// Memory that is cut short while the device works on it would end the process: an import sees to it that nobody can.
+TEST_F(ExternalMemory, AnEmbeddedDeviceTakesWhatNobodyCutsShort) {
+  if (!gpu.is_embedded()) GTEST_SKIP() << "a GPU takes memory that a driver allocated";
+  constexpr std::size_t bytes = 1 << 20;
+  const int ours = memfd_create("external-memory-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(ours, bytes), 0);
+  {
+    const external_memory memory = external_memory::import_fd(dup(ours), bytes, gpu);
+    mapped_buffer<std::uint8_t> all{memory, 0, bytes};
+    EXPECT_NE(ftruncate(ours, 0), 0);
+    fill(s, all, std::uint8_t{1});
+    s.sync();
+  }
+  close(ours);
+
+  const int open_ended = memfd_create("external-memory-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(open_ended, bytes), 0);
+  EXPECT_EQ(result_of([&] { static_cast<void>(external_memory::import_fd(open_ended, bytes, gpu)); }),
+            errc::not_supported);
+  EXPECT_TRUE(test::is_open(open_ended));
+  close(open_ended);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // address_space_test.cpp - reserved addresses, and the allocations that are mapped there.
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
 
 #include "embedded/memory_fixture.hpp"
 
@@ -17,10 +19,11 @@ class AddressSpace : public memory_test {
     EXPECT_EQ(driver.cuMemAddressReserve(&start, bytes, 0, 0, 0), CUDA_SUCCESS);
     return start;
   }
-  static CUmemGenericAllocationHandle create(std::size_t bytes) {
+  static CUmemGenericAllocationHandle create(
+      std::size_t bytes, CUmemAllocationHandleType handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     CUmemAllocationProp wanted{};
     wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    wanted.requestedHandleTypes = handles;
     wanted.location = here;
     CUmemGenericAllocationHandle made = 0;
     EXPECT_EQ(driver.cuMemCreate(&made, bytes, &wanted, 0), CUDA_SUCCESS);
@@ -53,6 +56,33 @@ TEST_F(AddressSpace, AnAllocationIsPaidForWhileAnybodyHasIt) {
   unmap(range + 2 * piece, 2 * piece);
   EXPECT_EQ(free_memory(), free);
   give_back(range, 64 * piece);
+}
+
+// Descriptors are few; memory that is given to nobody needs none. It can be at several addresses all the same.
+TEST_F(AddressSpace, OnlyWhatIsSharedHasADescriptor) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all{"/proc/self/fd"};
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_descriptors();
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto memory = create(piece, CU_MEM_HANDLE_TYPE_NONE);
+  map(range, piece, memory);
+  map(range + piece, piece, memory);
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(driver.cuMemsetD32_v2(range + 64, 7, 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(words_at(range + piece)[16], 7u);
+  unmap(range, 2 * piece);
+  map(range, piece, memory);
+  EXPECT_EQ(words_at(range)[16], 7u) << "it is kept while it is mapped nowhere";
+  unmap(range, piece);
+  const auto shared = create(piece);
+  EXPECT_EQ(open_descriptors(), before + 1);
+  release(shared);
+  release(memory);
+  EXPECT_EQ(open_descriptors(), before);
+  give_back(range, 2 * piece);
 }
 
 TEST_F(AddressSpace, MoreThanTheDeviceHasIsRefused) {

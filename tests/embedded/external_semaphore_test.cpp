@@ -37,8 +37,9 @@ class ExternalSemaphores : public testing::Test {
     int fd;
     semaphore_page* page;
   };
-  static segment make(std::uint32_t kind, std::size_t bytes = semaphore_page::bytes) {
-    const int fd = memfd_create("weir-test", MFD_CLOEXEC);
+  static segment make(std::uint32_t kind, std::size_t bytes = semaphore_page::bytes,
+                      unsigned flags = MFD_ALLOW_SEALING) {
+    const int fd = memfd_create("weir-test", MFD_CLOEXEC | flags);
     EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
     void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     auto* const page = static_cast<semaphore_page*>(mapped);
@@ -71,6 +72,22 @@ TEST_F(ExternalSemaphores, WhatIsTooSmallOrUnmarkedIsNone) {
   EXPECT_EQ(out, nullptr);
   EXPECT_EQ(close(small.fd), 0);
   EXPECT_EQ(close(unmarked.fd), 0);
+}
+
+// A page that is cut off would end the process that looks at it.
+TEST_F(ExternalSemaphores, NobodyCutsAPageOff) {
+  const segment one = make(semaphore_page::timeline);
+  const int kept = dup(one.fd);
+  const CUexternalSemaphore semaphore = imported(one);
+  EXPECT_NE(ftruncate(kept, 0), 0);
+  EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
+  EXPECT_EQ(close(kept), 0);
+
+  CUexternalSemaphore none = nullptr;
+  const segment open = make(semaphore_page::timeline, semaphore_page::bytes, 0);
+  EXPECT_EQ(import(open.fd, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, &none), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(close(open.fd), 0);
 }
 
 // One call, several semaphores: all are awaited.

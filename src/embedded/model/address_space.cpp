@@ -193,8 +193,10 @@ CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes
   const mappings there = mappings_in(around->second, at, bytes);
   if (there.first != there.last || !there.whole) return CUDA_ERROR_INVALID_VALUE;
   show(around->second, around->first, node.mapped(), at);  // the last that may throw
-  if (memory.segment.map(0, bytes, reinterpret_cast<void*>(at)) == nullptr) {
+  auto* const there_now = reinterpret_cast<void*>(at);
+  if (!memory.pages.map_at(there_now)) {
     hide(node.mapped());
+    reserve_pages(bytes, there_now, MAP_FIXED);  // the addresses stay taken
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   around->second.mapped.insert(std::move(node));

@@ -33,6 +33,8 @@ CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   shared_memory segment = shared_memory::duplicate_of(descriptor);
   if (!segment || segment.bytes() == 0) return CUDA_ERROR_UNKNOWN;
+  // Its owner could cut it short while work is under way on it, which would end the process.
+  if (!segment.seal()) return CUDA_ERROR_NOT_SUPPORTED;
   auto& table = this_process().external_memories;
   external_memory& made = *table.acquire();
   made.segment = std::move(segment);

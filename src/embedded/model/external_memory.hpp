@@ -21,7 +21,8 @@ struct external_memory {
 namespace external {
 
 // cuImportExternalMemory, of a descriptor of memory: an allocation that was made to be shared, or a memfd. On success
-// the descriptor is ours. CUDA_ERROR_UNKNOWN for one of something else.
+// the descriptor is ours, and the memory is sealed: nobody can make it smaller any more. CUDA_ERROR_UNKNOWN for a descriptor of
+// something else, CUDA_ERROR_NOT_SUPPORTED for memory that cannot be sealed.
 abi::CUresult import(int descriptor, std::size_t bytes, abi::CUexternalMemory* out);
 
 // cuExternalMemoryGetMappedBuffer: device memory of the context, until it is freed with cuMemFree; it outlives what it was

@@ -99,7 +99,10 @@ struct drop_work {
 
 bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
   shared_memory segment = shared_memory::adopt(fd);
-  void* const mapped = segment.bytes() >= semaphore_page::bytes ? segment.map(0, semaphore_page::bytes) : nullptr;
+  // Sealed before its size is believed: a page that its owner cuts off would end whoever looks at it.
+  const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
+  void* const mapped =
+      large_enough && segment.bytes() >= semaphore_page::bytes ? segment.map(0, semaphore_page::bytes) : nullptr;
   segment.release();
   if (mapped == nullptr) return false;
   auto* const page = static_cast<semaphore_page*>(mapped);

@@ -18,8 +18,8 @@ class stream;
 // Thread safety: all members, from any thread; open() and close() not at the same time.
 class external_semaphore {
  public:
-  // Takes over a descriptor of a segment that holds a semaphore of the kind (semaphore_page::binary, ::timeline).
-  // False, and the descriptor is still the caller's, where it does not.
+  // Takes over a descriptor of a segment that holds a semaphore of the kind (semaphore_page::binary, ::timeline), and seals
+  // the segment at its size. False, and the descriptor is still the caller's, where it does not or cannot be sealed.
   [[nodiscard]] bool open(int fd, std::uint32_t kind) noexcept;
   void close() noexcept;
 

@@ -61,6 +61,7 @@ bool read_label(const shared_memory& segment, label& out) noexcept {
 void end_if_unused(physical_memory& memory) noexcept {
   if (memory.handles != 0 || memory.mappings != 0) return;
   if (memory.on != nullptr) memory.on->give_back(memory.bytes);
+  memory.pages = {};
   memory.segment = {};
   this_process().physical_memories.recycle(&memory);
 }
@@ -71,10 +72,15 @@ bool take(device& from, std::size_t bytes) noexcept {
   return from.take(bytes);
 }
 
-// Makes an object of a segment, with one handle.
-CUmemGenericAllocationHandle adopt(shared_memory segment, std::size_t bytes, const CUmemAllocationProp& properties,
-                                   device* on) {
+bool may_be_exported(const CUmemAllocationProp& properties) noexcept {
+  return (properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
+}
+
+// Makes an object of pages and their segment, with one handle.
+CUmemGenericAllocationHandle adopt(shared_pages pages, shared_memory segment, std::size_t bytes,
+                                   const CUmemAllocationProp& properties, device* on) {
   physical_memory& made = *this_process().physical_memories.acquire();
+  made.pages = std::move(pages);
   made.segment = std::move(segment);
   made.bytes = bytes;
   made.properties = properties;
@@ -115,13 +121,20 @@ CUresult create(std::size_t bytes, const CUmemAllocationProp& wanted, CUmemGener
   const bool on_device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   device* const on = on_device ? this_process().find_device(wanted.location.id) : nullptr;
   if (on != nullptr && !take(*on, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  shared_memory segment = shared_memory::create(bytes + label_page, "weir-allocation");
-  if (!segment || !write_label(segment, bytes, wanted)) {
+  shared_memory segment;
+  shared_pages pages;
+  if (!may_be_exported(wanted)) {
+    pages = shared_pages::create(bytes);
+  } else {
+    segment = shared_memory::create(bytes + label_page, "weir-allocation");
+    if (segment && write_label(segment, bytes, wanted)) pages = shared_pages::of(segment, bytes);
+  }
+  if (!pages) {
     if (on != nullptr) on->give_back(bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   try {
-    *out = adopt(std::move(segment), bytes, wanted, on);
+    *out = adopt(std::move(pages), std::move(segment), bytes, wanted, on);
   } catch (...) {
     if (on != nullptr) on->give_back(bytes);
     throw;
@@ -152,9 +165,7 @@ CUresult export_descriptor(CUmemGenericAllocationHandle handle, int* out) {
   const std::lock_guard lock{counts_mutex};
   const physical_memory* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if ((found->properties.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (!may_be_exported(found->properties)) return CUDA_ERROR_INVALID_VALUE;
   shared_memory given = shared_memory::duplicate_of(found->segment.fd());
   if (!given) return CUDA_ERROR_OPERATING_SYSTEM;
   *out = given.release();
@@ -166,7 +177,9 @@ CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
   label said{};
   if (!segment || !read_label(segment, said)) return CUDA_ERROR_UNKNOWN;
   said.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // what was imported is not handed on
-  *out = adopt(std::move(segment), said.bytes, said.properties, nullptr);
+  shared_pages pages = shared_pages::of(segment, said.bytes);
+  if (!pages) return CUDA_ERROR_OUT_OF_MEMORY;
+  *out = adopt(std::move(pages), {}, said.bytes, said.properties, nullptr);
   return CUDA_SUCCESS;
 }
 

@@ -10,13 +10,15 @@ namespace weir::embedded::model {
 
 class device;
 
-// A segment that may be mapped into reserved ranges (address_space.hpp), as often as one likes, and by other processes
-// that were given its descriptor. It lives while somebody has a handle or a mapping of it.
+// Memory that may be mapped into reserved ranges (address_space.hpp), as often as one likes, and by other processes
+// that were given its descriptor. It lives while somebody has a handle or a mapping of it. Only what was made to be given to
+// others has a descriptor of the process's: there are not many of them.
 //
 // Objects are reused (handle_table.hpp). What is counted is guarded by the lock of the physical memory; the rest does not
 // change while it lives.
 struct physical_memory {
-  shared_memory segment;
+  shared_pages pages;
+  shared_memory segment;  // that they are the first of, where it may be exported
   std::size_t bytes = 0;
   abi::CUmemAllocationProp properties{};
   device* on = nullptr;  // whose memory it counts against; null: host memory, or another's that was imported

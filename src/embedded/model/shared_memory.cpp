@@ -55,6 +55,8 @@ bool shared_memory::is_sealed() const noexcept {
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
+bool shared_memory::seal() const noexcept { return is_sealed() || fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK) == 0; }
+
 bool shared_memory::same_as(const shared_memory& other) const noexcept {
   struct stat ours {};
   struct stat theirs {};
@@ -66,6 +68,27 @@ void* shared_memory::map(std::size_t offset, std::size_t bytes, void* at) const 
   void* got = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (at != nullptr ? MAP_FIXED : 0), fd_,
                    static_cast<off_t>(offset));
   return got == MAP_FAILED ? nullptr : got;
+}
+
+shared_pages::~shared_pages() {
+  if (at_ != nullptr) munmap(at_, bytes_);
+}
+
+shared_pages shared_pages::create(std::size_t bytes) noexcept {
+  void* const got = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) return {};
+  return {got, bytes};
+}
+
+shared_pages shared_pages::of(const shared_memory& segment, std::size_t bytes) noexcept {
+  void* const got = segment.map(0, bytes);
+  if (got == nullptr) return {};
+  return {got, bytes};
+}
+
+// To remap none of a shared mapping is to map it once more.
+bool shared_pages::map_at(void* at) const noexcept {
+  return mremap(at_, 0, bytes_, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
 }
 
 }  // namespace weir::embedded::model

@@ -47,6 +47,10 @@ class shared_memory {
   // Is it sure that nobody can cut it short, which would end whoever touches what is gone? One that create() made is.
   [[nodiscard]] bool is_sealed() const noexcept;
 
+  // Makes that sure from now on, for everybody who has it. False where the system does not let it: of a memfd whose maker
+  // did not allow it, and of what is no memfd.
+  [[nodiscard]] bool seal() const noexcept;
+
   // Are both the same segment, whichever way they were come by?
   [[nodiscard]] bool same_as(const shared_memory& other) const noexcept;
 
@@ -58,6 +62,39 @@ class shared_memory {
   explicit shared_memory(int fd) noexcept : fd_{fd} {}
 
   int fd_ = -1;
+};
+
+// Memory that may be at several addresses of the process at once, and needs no descriptor: what keeps it is a mapping of its
+// own. Move-only; its other mappings outlive it.
+//
+// Thread safety: const members, from any thread.
+class shared_pages {
+ public:
+  shared_pages() noexcept = default;
+  shared_pages(shared_pages&& other) noexcept
+      : at_{std::exchange(other.at_, nullptr)}, bytes_{std::exchange(other.bytes_, 0)} {}
+  shared_pages& operator=(shared_pages&& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~shared_pages();
+
+  // New ones, all zero, of this process alone; or the first of a segment. Empty where the system gives none.
+  [[nodiscard]] static shared_pages create(std::size_t bytes) noexcept;
+  [[nodiscard]] static shared_pages of(const shared_memory& segment, std::size_t bytes) noexcept;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
+
+  // Puts all of them in place of what lies at an address, to be ended with munmap(). False where it cannot be; what lay
+  // there may be gone all the same.
+  [[nodiscard]] bool map_at(void* at) const noexcept;
+
+ private:
+  shared_pages(void* at, std::size_t bytes) noexcept : at_{at}, bytes_{bytes} {}
+
+  void* at_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace weir::embedded::model
