@@ -29,7 +29,8 @@ struct chore {
 //   a buffer's free            if its stream cannot be made to wait for the others that used it, until they are done
 //
 // Nothing has to be done for it. What is left at exit is done before the program ends, unless the driver has gone
-// first; pinned memory that is still in use then goes with the process, as nobody waits for a device at exit.
+// first; pinned memory that is still in use then goes with the process, as nobody waits for a device at exit. In the
+// child of a fork nothing is destroyed or deferred: all that its copies name is the parent's.
 
 // How many destructions are waiting or under way. Thread safety: from any thread.
 [[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;

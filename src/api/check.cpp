@@ -3,6 +3,7 @@
 
 #include "api/advice.hpp"
 #include "api/unraised.hpp"
+#include "driver/forked_child.hpp"
 #include "driver/verify.hpp"
 
 #include <weir/context.hpp>
@@ -64,7 +65,7 @@ void fail(errc code, const char* call, std::string object, std::string advice, c
 void fail_closed(const char* call, subject on, call_site at) { fail(errc::closed, call, on, at); }
 
 void report_unraised(errc code, const char* call, subject on) noexcept {
-  if (code == errc::deinitialized) return;
+  if (code == errc::deinitialized || in_forked_child()) return;
   try {
     throw error{code, call, to_text(on), advice_now(code, call), call_site{}};
   } catch (...) {

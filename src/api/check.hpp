@@ -44,7 +44,8 @@ struct subject {
 [[noreturn, gnu::cold]] void fail(errc code, const char* call, std::string object, std::string advice, call_site at);
 [[noreturn, gnu::cold]] void fail_closed(const char* call, subject on, call_site at);
 
-// For what cannot throw: the failure goes to on_unraised_error. A driver that is shutting down is no failure.
+// For what cannot throw: the failure goes to on_unraised_error. A driver that is shutting down is no failure, nor is one
+// that stayed in the parent of a forked child, as what the child's objects name did.
 [[gnu::cold]] void report_unraised(errc code, const char* call, subject on) noexcept;
 
 inline void check(CUresult answer, const char* call, subject on, call_site at) {

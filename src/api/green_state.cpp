@@ -5,6 +5,7 @@
 #include "api/names.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
+#include "driver/forked_child.hpp"
 
 #include <mutex>
 
@@ -60,6 +61,7 @@ abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
 }
 
 errc green_state::let_go() noexcept {
+  if (in_forked_child()) return errc::success;  // the context is the parent's
   {
     // With the lock, so that nobody takes a share in one that ends.
     const std::lock_guard hold{lock};

@@ -1,6 +1,8 @@
 // api/guard.hpp - what forbids driver calls just now: a host function on this thread, a capture anywhere.
 #pragma once
 
+#include "driver/forked_child.hpp"
+
 #include <weir/call_site.hpp>
 
 #include <atomic>
@@ -32,9 +34,9 @@ class host_function_mark {
   ~host_function_mark() { inside_host_function = false; }
 };
 
-// May something be freed now? If not it becomes a chore.
+// May something be freed now? If not it becomes a chore, in a forked child one that nobody does.
 [[nodiscard]] inline bool may_free() noexcept {
-  return !inside_host_function && open_captures.load(std::memory_order_relaxed) == 0;
+  return !inside_host_function && open_captures.load(std::memory_order_relaxed) == 0 && !in_forked_child();
 }
 
 }  // namespace weir::detail

@@ -5,6 +5,7 @@
 #include "api/never_destroyed.hpp"
 #include "api/stream_state.hpp"
 #include "api/unraised.hpp"
+#include "driver/forked_child.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,6 +34,7 @@ waiting_list& waiting() {
 
 // At the end of the program nobody syncs any more: what still waits goes to the hook.
 void report_the_rest() noexcept {
+  if (in_forked_child()) return;  // the parent's sync() is still to throw them
   std::vector<failure> rest;
   {
     waiting_list& list = waiting();
@@ -103,7 +105,7 @@ void throw_host_failures(CUstream stream) {
 }
 
 void drop_host_failures(CUstream stream, unsigned long long owner) noexcept {
-  if (host_failures_waiting.load(std::memory_order_acquire) == 0) return;
+  if (host_failures_waiting.load(std::memory_order_acquire) == 0 || in_forked_child()) return;
   try {
     for (failure& f : take({stream, owner})) raise_to_hook(std::move(f.what));
   } catch (...) {

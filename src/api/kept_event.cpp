@@ -6,6 +6,7 @@
 #include "api/never_destroyed.hpp"
 #include "api/primary_context.hpp"
 #include "api/thread_object.hpp"
+#include "driver/forked_child.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -44,6 +45,7 @@ class thread_events {
   thread_events& operator=(const thread_events&) = delete;
   ~thread_events() {
     kept = {};
+    if (in_forked_child()) return;
     event_pool& all = pool();
     const std::lock_guard lock{all.lock};
     try {

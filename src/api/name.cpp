@@ -6,6 +6,7 @@
 #include "api/never_destroyed.hpp"
 #include "api/nvtx.hpp"
 #include "api/primary_context.hpp"
+#include "driver/forked_child.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -64,6 +65,7 @@ std::string find_name(named what, std::uintptr_t handle) {
 }
 
 void drop_name(named what, std::uintptr_t handle) noexcept {
+  if (in_forked_child()) return;
   name_table& all = table();
   const std::lock_guard lock{all.guard};
   all.names.erase({what, handle});

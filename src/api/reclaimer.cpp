@@ -3,6 +3,7 @@
 
 #include "api/guard.hpp"
 #include "api/never_destroyed.hpp"
+#include "driver/forked_child.hpp"
 
 #include <weir/deferred.hpp>
 
@@ -61,17 +62,20 @@ class reclaimer {
     do {
       what.next = head;
     } while (!queue_.compare_exchange_weak(head, &what, std::memory_order_release, std::memory_order_relaxed));
+    if (in_forked_child()) return;  // where it stays, as the thread stayed in the parent
     // Only the first of a burst pays for waking the thread; while there is none, each tries to start it.
     if (head == nullptr || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
     // Statics that are destroyed after the drain at exit leave further ones: they get a drain of their own.
     if (exiting_.load(std::memory_order_relaxed) && exiting_.exchange(false)) drain_at_exit();
   }
 
-  [[nodiscard]] std::size_t unfinished() const noexcept { return unfinished_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::size_t unfinished() const noexcept {
+    return in_forked_child() ? 0 : unfinished_.load(std::memory_order_acquire);
+  }
 
   // Waits until all is done but what waits for a capture, and, if `busy_too` is false, for devices.
   void drain(bool busy_too) noexcept {
-    if (std::this_thread::get_id() == thread_.load(std::memory_order_relaxed)) return;
+    if (in_forked_child() || std::this_thread::get_id() == thread_.load(std::memory_order_relaxed)) return;
     std::unique_lock lock{mutex_};
     if (unfinished() == 0 || !start_thread()) return;
     // Only a round that begins after this call tells what is done.

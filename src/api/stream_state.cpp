@@ -6,6 +6,7 @@
 #include "api/make_current.hpp"
 #include "api/names.hpp"
 #include "api/reclaimer.hpp"
+#include "driver/forked_child.hpp"
 
 #include <array>
 #include <cstddef>
@@ -101,6 +102,7 @@ bool stream_state::forget() noexcept {
 }
 
 errc stream_state::let_go(share mine) noexcept {
+  if (in_forked_child()) return errc::success;  // the stream is the parent's
   if (mine == share::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unknown before it is destroyed: the driver may give the handle out again at once.

@@ -5,6 +5,7 @@
 #include "api/make_current.hpp"
 #include "api/reclaimer.hpp"
 #include "api/relaxed_captures.hpp"
+#include "driver/forked_child.hpp"
 
 #include <weir/error.hpp>
 
@@ -83,6 +84,7 @@ void timing_book::keep(CUcontext context, CUevent event) noexcept {
 }
 
 void timing_book::give_back(CUcontext context, CUevent event) noexcept {
+  if (in_forked_child()) return;
   const std::lock_guard lock{lock_};
   keep(context, event);
 }

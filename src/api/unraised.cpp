@@ -1,6 +1,8 @@
 // api/unraised.cpp - the hook for failures that cannot be thrown.
 #include "api/unraised.hpp"
 
+#include "driver/forked_child.hpp"
+
 #include <weir/error.hpp>
 
 #include <atomic>
@@ -29,6 +31,7 @@ unraised_error_hook on_unraised_error(unraised_error_hook hook) noexcept {
 }
 
 void detail::raise_to_hook(std::exception_ptr failure) noexcept {
+  if (in_forked_child()) return;
   hook_in_use.load(std::memory_order_acquire)(std::move(failure));
 }
 

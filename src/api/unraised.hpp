@@ -5,7 +5,8 @@
 
 namespace weir::detail {
 
-// Gives it to the hook in use.
+// Gives it to the hook in use. In a forked child nothing that cannot be thrown is a failure: what the child's objects
+// name is the parent's.
 void raise_to_hook(std::exception_ptr failure) noexcept;
 
 }  // namespace weir::detail

@@ -7,6 +7,7 @@
 #include "api/never_destroyed.hpp"
 #include "api/primary_context.hpp"
 #include "api/relaxed_captures.hpp"
+#include "driver/forked_child.hpp"
 
 #include <fmt/format.h>
 
@@ -86,6 +87,7 @@ tracked_memory& take_word(device gpu, call_site at) {
 }
 
 void give_back_word(tracked_memory& slot) noexcept {
+  if (in_forked_child()) return;  // a word of the parent's
   auto& mine = static_cast<word_slot&>(slot);
   std::unique_ptr<use_list> uses = mine.take_uses();
   if (uses == nullptr) {

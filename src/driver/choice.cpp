@@ -1,6 +1,7 @@
 // driver/choice.cpp - which driver the process runs on: a call, else the environment, else what the machine has.
 #include "driver/choice.hpp"
 
+#include "driver/forked_child.hpp"
 #include "driver/report.hpp"
 #include "driver/results.hpp"
 #include "driver/table.hpp"
@@ -9,8 +10,11 @@
 #include "embedded/table.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
+
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 namespace weir {
 namespace detail {
@@ -101,11 +105,22 @@ bool environment_says_verify(call_site at) {
   return wish.on;
 }
 
+// Once, with `choosing` held.
+void notice_forks() {
+  static bool noticed = false;
+  if (noticed) return;
+  constexpr auto in_child = [] { driver_stayed_in_parent.store(true, std::memory_order_relaxed); };
+  if (pthread_atfork(nullptr, nullptr, in_child) != 0) throw std::bad_alloc{};
+  noticed = true;
+}
+
 // With `choosing` held.
 template <class Open>
 void open_and_publish(Open open, call_site at) {
   const bool verify = environment_says_verify(at);
-  chosen = open();
+  chosen_driver* const opened = open();
+  notice_forks();
+  chosen = opened;
   table_in_use.store(&chosen->table, std::memory_order_release);
   if (verify) set_verification(true);
 }

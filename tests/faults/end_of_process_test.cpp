@@ -3,20 +3,31 @@
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/current_stream.hpp>
+#include <weir/deferred.hpp>
 #include <weir/event.hpp>
+#include <weir/fill.hpp>
+#include <weir/host_function.hpp>
+#include <weir/name.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream_pool.hpp>
 #include <weir/timer.hpp>
 #include <weir/value_wait.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
 #include "support/child.hpp"
+#include "support/gate.hpp"
 
 namespace weir {
 namespace {
@@ -102,6 +113,94 @@ TEST(EndOfProcess, AtExitFunctionsMayUseWeir) {
       late.sync();
     });
     return true;
+  });
+}
+
+// Forks, runs `body` in the child and ends it as any program ends. Did that go well, and in time?
+template <class Body>
+[[nodiscard]] bool child_ends_well(const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    body();
+    std::exit(0);
+  }
+  int status = -1;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+class ForkedChild : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device{}.is_embedded()) GTEST_SKIP() << "a GPU's driver ends in its own way in a child that has none";
+  }
+};
+
+// weir's own thread stays in the parent, with what was left to it.
+TEST_F(ForkedChild, EndsWithoutWeirsThread) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    stream s{device{}};
+    const test::gate held{s};
+    {
+      pinned_buffer<int> pinned{10};
+      fill(s, pinned, 1);
+    }
+    return WEIR_HOLDS(deferred_count() == 1u) && WEIR_HOLDS(child_ends_well([] {})) && WEIR_HOLDS(child_ends_well([] {
+             drain_deferred();
+             if (deferred_count() != 0) std::_Exit(4);
+           }));
+  });
+}
+
+// What it has of the parent's goes without a word, and does the parent no harm; calls answer that there is no driver.
+TEST_F(ForkedChild, HasCopiesOfWhatIsTheParents) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static belongings all;
+    const bool went_well = child_ends_well([] {
+      const auto refused = [](const auto& call) { return test::result_of(call) == errc::not_initialized; };
+      if (!refused([] { all.s.sync(); })) std::_Exit(4);
+      if (!refused([] { static_cast<void>(stream{device{}}); })) std::_Exit(5);
+      { const buffer<int> x = std::move(all.x); }
+      { const pinned_buffer<int> y = std::move(all.y); }
+      all.w.close();
+    });
+    all.s.sync();
+    fill(all.s, all.x, 1);
+    all.s.sync();
+    return WEIR_HOLDS(went_well);
+  });
+}
+
+// Other threads hold locks of weir's when a busy program forks.
+TEST_F(ForkedChild, EndsWhateverTheParentDoesMeanwhile) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    const device gpu;
+    static stream kept{gpu};
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        while (!stop) {
+          const stream s{gpu};
+          buffer<int> x{s, 10};
+          pinned_buffer<int> y{10};
+          copy(s, x, y);
+          launch_host(s, [] {});
+          word<std::uint32_t> w;
+          write_value(s, w, 1);
+          set_name(s, "busy");
+          s.sync();
+        }
+      });
+    }
+    int well = 0;
+    for (int i = 0; i < 20; ++i) well += child_ends_well([] {}) ? 1 : 0;
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    return WEIR_HOLDS(well == 20);
   });
 }
 
