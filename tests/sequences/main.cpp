@@ -72,7 +72,8 @@ int check(const hashes& expected, const recording& found) {
   unsigned different = 0;
   for (const auto& [seed, text] : found) {
     const auto hash = expected.of.find(seed);
-    if (hash != expected.of.end() && hash->second == short_hash(text)) continue;
+    if (hash == expected.of.end()) throw std::runtime_error{fmt::format("no answer is recorded to seed {}", seed)};
+    if (hash->second == short_hash(text)) continue;
     if (different++ == 0)
       fmt::print("seed {} answers otherwise than recorded:\n{}", seed, text);
     else
