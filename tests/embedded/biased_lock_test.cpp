@@ -2,6 +2,9 @@
 #include "embedded/engine/biased_lock.hpp"
 
 #include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -61,6 +64,25 @@ TEST(BiasedLock, OfManySectionsOneInAnotherTheOuterOnesAreEnteredByRight) {
   EXPECT_TRUE(second.by_right());
   EXPECT_FALSE(third.by_right());
   EXPECT_FALSE(enters_by_right_in_a_thread(locks[3]) && enters_by_right(locks[3]));
+}
+
+TEST(BiasedLock, OfTwoSectionsEitherMayEndFirst) {
+  std::array<biased_lock, 2> locks;
+  std::optional<biased_lock::section> first;
+  std::optional<biased_lock::section> second;
+  first.emplace(locks[0]);
+  second.emplace(locks[1]);
+  first.reset();
+  EXPECT_FALSE(enters_by_right_in_a_thread(locks[0]));  // and does not wait
+  std::atomic<bool> left{false};
+  std::thread other{[&] {
+    const biased_lock::section alone{locks[1]};
+    EXPECT_TRUE(left.load());
+  }};
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  left = true;
+  second.reset();
+  other.join();
 }
 
 // A number that would be wrong if two were ever inside together; TSan sees it besides.

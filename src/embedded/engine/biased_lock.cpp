@@ -85,7 +85,7 @@ class biased_lock::thread_marks {
   }
 };
 
-biased_lock::thread_mark* biased_lock::enter_slowly() noexcept {
+biased_lock::place* biased_lock::enter_slowly() noexcept {
   shared_.lock();
   thread_mark* const user = user_.load(std::memory_order_relaxed);
   if (user != nullptr) {
@@ -95,19 +95,20 @@ biased_lock::thread_mark* biased_lock::enter_slowly() noexcept {
   const int rights = rights_left_.load(std::memory_order_relaxed);
   if (rights == 0 || !have_barrier_in_all_threads()) return nullptr;
   thread_mark* const me = thread_marks::of_this_thread();
-  if (me == nullptr || me->depth == thread_mark::most) return nullptr;
+  place* const here = me != nullptr ? free_place(*me) : nullptr;
+  if (here == nullptr) return nullptr;
   rights_left_.store(rights - 1, std::memory_order_relaxed);
-  me->inside[me->depth++].store(this, std::memory_order_release);
+  here->store(this, std::memory_order_release);
   user_.store(me, std::memory_order_relaxed);
   shared_.unlock();
-  return me;
+  return here;
 }
 
 // With the spin lock held, which whoever comes now waits for.
 void biased_lock::take_right_away(thread_mark& user) noexcept {
   user_.store(nullptr, std::memory_order_relaxed);
   membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-  const auto is_here = [&](const auto& place) { return place.load(std::memory_order_acquire) == this; };
+  const auto is_here = [&](const place& p) { return p.load(std::memory_order_acquire) == this; };
   for (int looks = 0; std::any_of(user.inside.begin(), user.inside.end(), is_here); ++looks) {
     if (looks < 64) {
       pause();

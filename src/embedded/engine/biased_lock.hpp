@@ -18,10 +18,11 @@ namespace weir::embedded::engine {
 //
 // Thread safety: all members, from any thread.
 class biased_lock {
-  struct thread_mark;
+  using place = std::atomic<const biased_lock*>;
 
  public:
-  // Inside from construction to destruction. A thread is not in two sections of one lock.
+  // Inside from construction to destruction, on one thread. A thread is not in two sections of one lock; those of several
+  // end in any order.
   class [[nodiscard]] section {
    public:
     explicit section(biased_lock& lock) noexcept : lock_{lock}, by_right_{lock.enter_by_right()} {
@@ -31,7 +32,7 @@ class biased_lock {
     section& operator=(const section&) = delete;
     ~section() {
       if (by_right_ != nullptr) {
-        leave(*by_right_);
+        by_right_->store(nullptr, std::memory_order_release);
       } else {
         lock_.shared_.unlock();
       }
@@ -42,7 +43,7 @@ class biased_lock {
 
    private:
     biased_lock& lock_;
-    thread_mark* by_right_;  // null: by the spin lock
+    place* by_right_;  // null: by the spin lock
   };
 
   // A new life of what it guards: threads that it knew may be gone.
@@ -51,40 +52,40 @@ class biased_lock {
  private:
   // What a thread is inside of by right. Lives on after the thread, for another one.
   struct alignas(64) thread_mark {
-    static constexpr std::size_t most = 2;
-
-    std::array<std::atomic<const biased_lock*>, most> inside{};
-    std::size_t depth = 0;        // used by the thread alone
-    thread_mark* next = nullptr;  // of those without a thread
+    std::array<place, 2> inside{};  // changed by the thread alone
+    thread_mark* next = nullptr;    // of those without a thread
 
     static constinit thread_local thread_mark* of_this_thread [[gnu::tls_model("initial-exec")]];
   };
   class thread_marks;
   static constexpr int rights_in_a_life = 3;
 
+  // A place that is free; null where the thread is in as many sections by right as it can be.
+  [[nodiscard]] static place* free_place(thread_mark& me) noexcept {
+    for (place& p : me.inside) {
+      if (p.load(std::memory_order_relaxed) == nullptr) return &p;
+    }
+    return nullptr;
+  }
+
   // Null where the calling thread is not the user.
-  [[nodiscard]] thread_mark* enter_by_right() noexcept {
+  [[nodiscard]] place* enter_by_right() noexcept {
     thread_mark* const me = thread_mark::of_this_thread;
-    if (me == nullptr || user_.load(std::memory_order_relaxed) != me || me->depth == thread_mark::most) return nullptr;
-    std::atomic<const biased_lock*>& place = me->inside[me->depth];
-    place.store(this, std::memory_order_release);
+    if (me == nullptr || user_.load(std::memory_order_relaxed) != me) return nullptr;
+    place* const here = free_place(*me);
+    if (here == nullptr) return nullptr;
+    here->store(this, std::memory_order_release);
     // For the compiler only. Whoever takes the right away sees to the processor: behind that barrier either this thread reads
     // that it is not the user, or the other one reads that it is inside.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (user_.load(std::memory_order_relaxed) == me) [[likely]] {
-      ++me->depth;
-      return me;
+      return here;
     }
-    place.store(nullptr, std::memory_order_release);
+    here->store(nullptr, std::memory_order_release);
     return nullptr;
   }
 
-  static void leave(thread_mark& me) noexcept {
-    --me.depth;
-    me.inside[me.depth].store(nullptr, std::memory_order_release);
-  }
-
-  [[nodiscard]] thread_mark* enter_slowly() noexcept;
+  [[nodiscard]] place* enter_slowly() noexcept;
   void take_right_away(thread_mark& user) noexcept;
 
   std::atomic<thread_mark*> user_{nullptr};  // changed with the spin lock held
