@@ -61,6 +61,24 @@ TEST_F(Poison, MemoryFreedByTheHost) {
   EXPECT_DEATH((void)read(a), "use-after-poison");
 }
 
+// Work of a stream that the free did not wait for is caught on the thread that does it.
+TEST_F(Poison, WorkThatTheFreeDidNotWaitFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the driver's threads are needed there
+  const auto late_set = [] {
+    test_stream s, t;
+    const CUdeviceptr a = allocate(1000, s);
+    s.synchronize();
+    held gate{t};
+    EXPECT_EQ(driver.cuMemsetD8Async(a, 7, 1000, t), CUDA_SUCCESS);
+    release(a, s);
+    s.synchronize();
+    gate.open();
+    t.synchronize();
+  };
+  EXPECT_DEATH(late_set(), "use-after-poison");
+  GTEST_FLAG_SET(death_test_style, "fast");
+}
+
 TEST_F(Poison, WhatLiesBehindABlock) {
   test_stream s;
   const CUdeviceptr a = allocate(1000, s), b = allocate(512, s);
