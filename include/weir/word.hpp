@@ -93,6 +93,8 @@ static_assert(std::is_trivially_copyable_v<word_ref<std::uint32_t>>);
 // gives none back.
 // Destroying one never blocks. weir's operations remember the streams that use it, and the word is used for something
 // else only when their work is done. A captured operation is not work yet: the word has to outlive the graph.
+// A reset of the primary context (cudaDeviceReset) takes the pages with it: words that were made before are not to be
+// touched after one, and a new one may be made once a call has told of it (context_is_destroyed).
 // Move-only; a reference to the word stays good when the word moves on. Moved-from and closed ones answer `closed`.
 // Thread safety: load and store from any thread; moving and closing as any object.
 template <word_value T>

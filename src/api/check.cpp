@@ -2,6 +2,7 @@
 #include "api/check.hpp"
 
 #include "api/advice.hpp"
+#include "api/primary_context.hpp"
 #include "api/unraised.hpp"
 #include "driver/forked_child.hpp"
 #include "driver/verify.hpp"
@@ -55,6 +56,7 @@ std::string to_text(subject on) {
 }
 
 void fail(errc code, const char* call, subject on, call_site at) {
+  if (code == errc::context_is_destroyed) forget_reset_contexts();
   throw error{code, call, to_text(on), advice_now(code, call), at};
 }
 
@@ -66,6 +68,7 @@ void fail_closed(const char* call, subject on, call_site at) { fail(errc::closed
 
 void report_unraised(errc code, const char* call, subject on) noexcept {
   if (code == errc::deinitialized || in_forked_child()) return;
+  if (code == errc::context_is_destroyed) forget_reset_contexts();
   try {
     throw error{code, call, to_text(on), advice_now(code, call), call_site{}};
   } catch (...) {

@@ -46,6 +46,7 @@ errc context_ref::status() const noexcept {
   std::size_t total = 0;
   const abi::CUresult answer = driver->cuMemGetInfo_v2(&free, &total);
   detail::pop_current();
+  if (answer == abi::CUDA_ERROR_CONTEXT_IS_DESTROYED) detail::forget_reset_contexts();
   return static_cast<errc>(answer);
 }
 

@@ -13,7 +13,8 @@ namespace weir::detail {
 
 // One for each device, for as long as the process lives. Everything in it is asked for once and then kept.
 struct device_record {
-  std::atomic<abi::CUcontext> primary{nullptr};  // retained, and never released
+  std::atomic<abi::CUcontext> primary{nullptr};  // retained, and never released; forgotten where it was reset
+  std::atomic<std::uint32_t> resets{0};          // that weir has noticed
   std::atomic<abi::CUstream> service{nullptr};   // see service_stream.hpp
   std::atomic<const char*> name{nullptr};
   std::atomic<const char*> pci_bus_id{nullptr};
@@ -28,6 +29,10 @@ struct device_record {
 
 // The primary context of a device, retained at the first call. Makes nothing current.
 [[nodiscard]] abi::CUcontext primary_context(weir::device gpu, call_site at);
+
+// After a call was answered with context_is_destroyed: forgets the primary contexts that somebody has reset, so that the
+// next use of those devices retains them anew. What was kept of them is gone.
+[[gnu::cold]] void forget_reset_contexts() noexcept;
 
 // The device of any context, and whether that is its primary one, which lives as long as the process.
 struct context_place {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -35,7 +36,18 @@ class word_slot final : public tracked_memory {
     return std::unique_ptr<use_list>{std::exchange(uses_, nullptr)};
   }
 
+  // Where its page was made, which is gone if the device's context has been reset since.
+  void made_on(const device_record& its_device) noexcept {
+    device_ = &its_device;
+    resets_ = its_device.resets.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] bool is_gone() const noexcept { return device_->resets.load(std::memory_order_acquire) != resets_; }
+
   word_slot* next = nullptr;  // among the free ones
+
+ private:
+  const device_record* device_ = nullptr;
+  std::uint32_t resets_ = 0;
 };
 
 constexpr std::size_t slots_in_a_page = 256;
@@ -50,6 +62,8 @@ class word_pages {
 
   word_slot& take(device gpu, call_site at) {
     const std::lock_guard lock{lock_};
+    // Of a page that is gone its slots stay behind: words that were made there may still look at them.
+    while (free_ != nullptr && free_->is_gone()) free_ = free_->next;
     if (free_ == nullptr) add_page(gpu, at);
     return *std::exchange(free_, free_->next);
   }
@@ -64,12 +78,14 @@ class word_pages {
   void add_page(device gpu, call_site at) {
     std::unique_ptr<word_slot[]> slots{new word_slot[slots_in_a_page]};
     void* page = nullptr;
+    const device_record& record = record_of(gpu, "cuMemHostAlloc", at);
     const make_current current{primary_context(gpu, at), at};
     const relaxed_captures unharmed{at};
     check(driver().cuMemHostAlloc(&page, slots_in_a_page * word_slot::bytes, CU_MEMHOSTALLOC_PORTABLE),
           "cuMemHostAlloc", gpu, at);
     for (std::size_t i = slots_in_a_page; i-- > 0;) {
       slots[i].lie_at(static_cast<std::byte*>(page) + i * word_slot::bytes);
+      slots[i].made_on(record);
       slots[i].next = std::exchange(free_, &slots[i]);
     }
     static_cast<void>(slots.release());

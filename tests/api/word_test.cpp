@@ -1,5 +1,6 @@
 // word_test.cpp - words: what they hold, who remembers their use, and when they are used again.
 #include <weir/buffer.hpp>
+#include <weir/context.hpp>
 #include <weir/deferred.hpp>
 #include <weir/host_function.hpp>
 #include <weir/ipc_buffer.hpp>
@@ -18,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/failing.hpp"
+#include "support/child.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -229,6 +231,41 @@ TEST_F(Word, ADeviceTellsWhatItCanDo) {
   EXPECT_EQ(can.bits_64, gpu.attribute(device_attribute::value_waits_of_64_bits) != 0);
   EXPECT_EQ(can.flush, gpu.attribute(device_attribute::can_flush_remote_writes) != 0);
   EXPECT_EQ(result_of([] { static_cast<void>(words_of(device{device::count()})); }), errc::invalid_device);
+}
+
+// cudaDeviceReset: the page is gone with the context, and both can be had anew.
+TEST(WordAndReset, ANewWordLiesInANewPage) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    {
+      const word<std::uint32_t> old;
+      const stream s{gpu}, t{gpu};
+      s.wait(t);
+      write_value(s, old, 1);
+      s.sync();
+    }
+    drain_deferred();
+    if (!WEIR_HOLDS(driver().cuDevicePrimaryCtxReset_v2(gpu.ordinal()) == abi::CUDA_SUCCESS)) return false;
+    if (!WEIR_HOLDS(gpu.primary_context().status() == errc::context_is_destroyed)) return false;
+    const word<std::uint32_t> fresh{4};
+    const stream s{gpu}, t{gpu};
+    s.wait(t);
+    wait_value(s, fresh, until::eq, 4);
+    write_value(s, fresh, 5);
+    s.sync();
+    return WEIR_HOLDS(fresh.load() == 5u);
+  });
+}
+
+// A call that throws tells of the reset, too.
+TEST(WordAndReset, AfterTheFirstErrorEverythingCanBeMadeAgain) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    { const stream s{gpu}; }
+    if (!WEIR_HOLDS(driver().cuDevicePrimaryCtxReset_v2(gpu.ordinal()) == abi::CUDA_SUCCESS)) return false;
+    return WEIR_HOLDS(result_of([&] { stream{gpu}; }) == errc::context_is_destroyed) &&
+           WEIR_HOLDS(result_of([&] { stream{gpu}.sync(); }) == errc::success);
+  });
 }
 
 }  // namespace
