@@ -21,6 +21,27 @@
 #include <utility>
 
 namespace weir::detail {
+namespace {
+
+// Is it in a capture, be that whole or broken?
+bool captures(CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// A capture takes memory from elsewhere for none that it could free, and a free in another stream for unsafe.
+bool refused_for_capture(CUresult answer, CUstream stream) noexcept {
+  return answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || answer == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+         answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || (answer != CUDA_SUCCESS && captures(stream));
+}
+
+// Does an order between them lead into a capture, or out of one? It would break the capture, or become a part of it.
+bool is_between(CUstream stream, CUstream own, const use_list* uses) noexcept {
+  const bool captured = is_captured(stream);
+  return is_captured(own) != captured || (uses != nullptr && uses->differs_in_capture(captured));
+}
+
+}  // namespace
 
 stream_memory::stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at) {
   obtain(nullptr, stream, count, element_bytes, at);
@@ -156,8 +177,11 @@ CUstream stream_memory::reachable_stream() const noexcept {
 // being done; only where a wait cannot be had the free goes to the own stream, which is right without one.
 first_failure stream_memory::free_in(CUstream stream) noexcept {
   first_failure failure;
-  if (address_ != nullptr) {
-    const CUstream own = reachable_stream();
+  const CUstream own = reachable_stream();
+  const bool waits_for_others = uses_ != nullptr || stream_ref{stream} != stream_ref{own};
+  if (address_ != nullptr && waits_for_others && is_between(stream, own, uses_)) {
+    free_later(own);
+  } else if (address_ != nullptr) {
     // The default streams are those of the current context; others know their own.
     bool pushed = false;
     try {
@@ -175,7 +199,12 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
     first_failure wait_failure;
     if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
     if (wait_failure.code == errc::success) {
-      failure.note(driver().cuMemFreeAsync(device_address(address_), stream), "cuMemFreeAsync");
+      const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
+      if (refused_for_capture(answer, stream)) [[unlikely]] {
+        free_later(own);
+      } else {
+        failure.note(answer, "cuMemFreeAsync");
+      }
     } else {
       failure.note(wait_failure.code, wait_failure.call);
       free_later(own);
@@ -187,15 +216,18 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
 }
 
 // A free that does not wait for a stream that still uses the memory would give it to somebody else too early. So weir's
-// own thread does it when all uses are done, in a stream that every thread can name.
+// own thread does it when all uses are done and the stream captures no more, in a stream that every thread can name.
 void stream_memory::free_later(CUstream own) noexcept {
   const CUstream stream = own == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : own;
   free_when_unused(std::unique_ptr<use_list>{std::exchange(uses_, nullptr)},
                    [address = address_, stream, context = device_context_,
                     state = std::exchange(state_, nullptr)](first_failure failure) {
+                     if (captures(stream)) return chore_result::capture_open;
                      try {
                        const make_current current{context, call_site{}};
-                       failure.note(driver().cuMemFreeAsync(device_address(address), stream), "cuMemFreeAsync");
+                       const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
+                       if (refused_for_capture(answer, stream)) return chore_result::capture_open;
+                       failure.note(answer, "cuMemFreeAsync");
                      } catch (...) {
                        failure.note_exception("cuCtxPushCurrent");
                      }
@@ -203,6 +235,7 @@ void stream_memory::free_later(CUstream own) noexcept {
                      if (failure.code != errc::success) {
                        report_unraised(failure.code, failure.call, subject::memory(address));
                      }
+                     return chore_result::done;
                    });
 }
 

@@ -6,12 +6,14 @@
 #include "api/use_list.hpp"
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace weir::detail {
 
 // Has weir's own thread call free(failure), once, as soon as it is allowed and nothing uses the memory any more.
-// `failure` is what failed while the uses were asked for. Nobody waits here.
+// `failure` is what failed while the uses were asked for; a free that answers a chore_result may ask to be called again.
+// Nobody waits here.
 template <class Free>
 void free_when_unused(std::unique_ptr<use_list> uses, Free free) noexcept {
   defer([uses = std::move(uses), free = std::move(free), frozen = false, failure = first_failure{}]() mutable {
@@ -20,8 +22,12 @@ void free_when_unused(std::unique_ptr<use_list> uses, Free free) noexcept {
     if (uses != nullptr && !std::exchange(frozen, true)) uses->freeze(failure);
     if (uses != nullptr && !uses->done()) return chore_result::busy;
     uses.reset();
-    free(failure);
-    return chore_result::done;
+    if constexpr (std::is_void_v<std::invoke_result_t<Free&, first_failure>>) {
+      free(failure);
+      return chore_result::done;
+    } else {
+      return free(failure);
+    }
   });
 }
 

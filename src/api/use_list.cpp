@@ -161,6 +161,11 @@ bool use_list::in_capture() const noexcept {
   return std::ranges::any_of(uses_, [](const use& u) { return u.state != nullptr && is_captured(u.where.stream); });
 }
 
+bool use_list::differs_in_capture(bool captured) const noexcept {
+  return std::ranges::any_of(
+      uses_, [&](const use& u) { return (u.state != nullptr && is_captured(u.where.stream)) != captured; });
+}
+
 void use_list::freeze(first_failure& failure) noexcept {
   for (use& u : uses_) {
     if (u.state == nullptr) continue;

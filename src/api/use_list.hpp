@@ -41,6 +41,9 @@ class use_list {
   // capture, and to look at that ends it.
   [[nodiscard]] bool in_capture() const noexcept;
 
+  // Is there a use that is captured where a stream is not, or the other way round?
+  [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
+
   // Marks what uses the memory now with an event in every stream, and lets go of the streams, so that done() need not
   // look at their later work; where that fails it does.
   void freeze(first_failure& failure) noexcept;

@@ -5,6 +5,7 @@
 #include <weir/deferred.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
+#include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 
 #include <memory>
@@ -188,6 +189,45 @@ TEST_F(Deferred, AStreamInABrokenCaptureGoesAtOnce) {
   const failing_table calls;
   owner.reset();
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// A capture takes the memory for none that it could free, so the free waits for its end; also that of memory which
+// another stream has used, for which the capturing stream would have to wait.
+TEST_F(Deferred, ABufferWhoseStreamCapturesIsFreedAfterTheCapture) {
+  const memory_pool pool{gpu};
+  const stream t{gpu};
+  const unraised_errors unraised;
+  for (const bool used_elsewhere : {false, true}) {
+    std::optional<buffer<int>> memory{std::in_place, pool, s, 1000};
+    if (used_elsewhere) fill(t, *memory, 1);
+    gpu.sync();
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+    memory.reset();
+    drain_deferred();  // returns: it waits for the capture
+    EXPECT_EQ(deferred_count(), 1u);
+    EXPECT_TRUE(end_capture());
+    drain_deferred();
+    s.sync();
+    EXPECT_EQ(deferred_count(), 0u);
+    EXPECT_EQ(pool.usage().used, 0u);
+  }
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// The driver refuses a free beside a capture that was begun past weir, and ends that one; the memory is not lost.
+TEST_F(Deferred, ABufferThatACaptureOfAnotherStreamKeepsIsFreedNevertheless) {
+  const memory_pool pool{gpu};
+  stream t{gpu};
+  const unraised_errors unraised;
+  std::optional<buffer<int>> memory{std::in_place, pool, t, 1000};
+  t.sync();
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  memory.reset();
+  EXPECT_FALSE(end_capture());
+  drain_deferred();
+  t.sync();
+  EXPECT_EQ(pool.usage().used, 0u);
+  EXPECT_EQ(unraised.count(), 0u);
 }
 
 TEST_F(Deferred, DrainingWaitsForPinnedMemoryInUse) {
