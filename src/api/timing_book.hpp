@@ -58,6 +58,7 @@ class timing_book {
   ~timing_book();
   // With the lock held.
   void count_in(const section& what, float milliseconds) noexcept;
+  void count_in_oldest() noexcept;
   void keep(abi::CUcontext context, abi::CUevent event) noexcept;
 
   std::mutex lock_;

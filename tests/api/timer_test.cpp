@@ -188,5 +188,19 @@ TEST_F(Timer, NoneBeginsInAHostFunction) {
   EXPECT_EQ(result, errc::not_permitted);
 }
 
+// Whoever never asks makes no two events for every section.
+TEST_F(Timer, EventsComeBackWhereNobodyAsks) {
+  take("a");
+  s.sync();
+  const failing_table calls;
+  for (int i = 0; i < 20; ++i) {
+    take("a");
+    s.sync();
+  }
+  EXPECT_LE(calls.count(&driver_table::cuEventCreate), 2);
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 21u);
+}
+
 }  // namespace
 }  // namespace weir
