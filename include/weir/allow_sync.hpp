@@ -31,7 +31,7 @@ enum class syncs : unsigned char {
 // pageable memory, also in a batch, which a driver stages while the caller waits. Not about done() and try_done(), which
 // only look, nor about the program's own calls of the driver and other libraries.
 // Guards nest: the innermost one decides, and at its end the one before does again, also if the block ends by an
-// exception. Each ends on the thread that began it. Other threads are not concerned. Without one all is allowed, and a
+// exception. They may end in any order. Each ends on the thread that began it. Other threads are not concerned. Without one all is allowed, and a
 // wait costs a load more.
 class WEIR_EXPORT allow_sync {
  public:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weir/call_site.hpp>
+#include <weir/closed.hpp>
 #include <weir/context.hpp>
 #include <weir/device.hpp>
 #include <weir/event.hpp>
@@ -47,7 +48,7 @@ class WEIR_EXPORT sm_part {
   [[nodiscard]] sm_split split(unsigned groups, unsigned least, sm_split_options options = {},
                                call_site at = call_site::current()) const;
 
-  // How many groups there could be.
+  // How many groups there could be. Of more multiprocessors than there are: invalid_resource_configuration.
   [[nodiscard]] unsigned groups_of(unsigned least, sm_split_options options = {},
                                    call_site at = call_site::current()) const;
 
@@ -78,7 +79,7 @@ struct sm_split {
 // On an embedded device, parts are kept account of and confine nothing.
 class WEIR_EXPORT green_context {
  public:
-  // Of one part, or of several parts that come from one division. Makes nothing current. Fails whole. On a GPU some 10 ms: keep
+  // Of one part, or of several; those of one division share nothing. Makes nothing current. Fails whole. On a GPU some 10 ms: keep
   // it. cuDevResourceGenerateDesc, cuGreenCtxCreate.
   explicit green_context(const sm_part& part, call_site at = call_site::current());
   explicit green_context(std::span<const sm_part> parts, call_site at = call_site::current());
@@ -94,7 +95,8 @@ class WEIR_EXPORT green_context {
 
   // The context as everything else knows it. cuCtxFromGreenCtx, at its beginning.
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;
-  operator context_ref() const { return context(); }
+  // Of a closed one a reference that every use refuses (closed).
+  operator context_ref() const { return closed() ? context_ref{detail::closed_handle<CUctx_st>()} : context(); }
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
   [[nodiscard]] sm_part multiprocessors(call_site at = call_site::current()) const;
 

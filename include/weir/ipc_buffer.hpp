@@ -65,7 +65,7 @@ class ipc_buffer {
 
   // Opens the memory of another process, all of it: size() is as many elements as there are. In the process that made it:
   // invalid_context, for it has the memory already. Opened twice it is the same memory, to be closed twice. What the
-  // driver says of a name that is none is its affair: invalid_value or map_failed.
+  // driver says of a name that is none is its affair: invalid_value, map_failed, or invalid_handle where the maker has ended.
   // cuIpcOpenMemHandle, cuMemGetAddressRange.
   [[nodiscard]] static ipc_buffer open(const ipc_memory_handle& handle, device gpu = device{},
                                        call_site at = call_site::current()) {

@@ -31,7 +31,7 @@ static_assert(std::is_trivially_copyable_v<ipc_event_handle> && sizeof(ipc_event
 // embedded one lets them go on.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: the reference's operations from any
 // thread; moving and closing as any object.
-// In a capture: the driver refuses to record it (capture_unsupported) or wait for it, which ends the capture. Made,
+// In a capture: the driver refuses to record it (stream_capture_unsupported) or wait for it, which ends the capture. Made,
 // opened and closed it may be.
 class WEIR_EXPORT ipc_event {
  public:

@@ -26,7 +26,7 @@ WEIR_EXPORT void mark(const profiler* at, const char* name) noexcept;
 }  // namespace detail
 
 // A name shows wherever the thing does: in a profiler's timeline, in weir's errors, and in to_string(): 'stream
-// "copies" 0x55d0c8 (device 0)'. A later name replaces an earlier one, an empty one takes it away. Names of weir's
+// "copies" 0x55d0c8 (device 0)'; that of a device only where it is the thing itself. A later name replaces an earlier one, an empty one takes it away. Names of weir's
 // own objects go with them; those of foreign or released streams and events stay until they are taken away, also for
 // a later one that gets the same handle. The profiler is whichever tool the environment names in
 // NVTX_INJECTION64_PATH, as Nsight Systems does for the programs that it starts; weir speaks the tools' protocol

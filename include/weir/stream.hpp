@@ -172,7 +172,9 @@ class WEIR_EXPORT stream {
   [[nodiscard]] bool closed() const noexcept { return state_ == nullptr; }
 
   // sync(), then close(): closes also if the work failed, and reports the first of what fails, with the rest attached.
-  // Refused (illegal_state), with nothing done, while the stream is current somewhere or a buffer needs it.
+  // Refused (illegal_state), with nothing done, while the stream is current somewhere, is that of a buffer, or is one
+  // that memory was used on which is still there (buffers, pinned and managed memory, words: they ask it, when they end,
+  // whether the use is done). sync() and close() do for those: the last of them destroys the stream.
   void shutdown(call_site at = call_site::current());
 
   // Gives the handle up; its destruction is the caller's. The object is closed. Refused as shutdown() is.

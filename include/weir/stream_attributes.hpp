@@ -81,11 +81,12 @@ class WEIR_EXPORT stream_attributes {
   [[nodiscard]] weir::sync_domain_map sync_domain_map(call_site at = call_site::current()) const;
   void set_sync_domain_map(weir::sync_domain_map map, call_site at = call_site::current()) const;
 
-  // All that is there, or nothing: if one is refused, those before it are set back. What cannot be set back stays, and
+  // All that is there, or nothing: if one is refused, those before it are set back, a policy that was unset to
+  // automatic. What cannot be set back stays, and
   // its failure is attached to the first one (error::attached()).
   void set(const stream_settings& settings, call_site at = call_site::current()) const;
 
-  // All of another stream's, which has to be of the same context (else invalid_value). The kind, blocking or not, is no
+  // All of another stream's, which has to be of the same context or of a green one of it (else invalid_value). The kind, blocking or not, is no
   // attribute and stays. cuStreamCopyAttributes.
   void copy_from(stream_ref other, call_site at = call_site::current()) const;
 

@@ -22,7 +22,7 @@ WEIR_EXPORT void refuse_sync_scope(call_site at);
 }  // namespace detail
 
 // Runs body(stream), then waits for the stream, also if the body throws; what the body throws comes first, and what the
-// sync fails with is attached to it. Gives what the body gives. So memory of the enclosing block can be lent to copies
+// sync fails with is attached to it if both are of weir, else goes to on_unraised_error (an exception of a host function, say). Gives what the body gives. So memory of the enclosing block can be lent to copies
 // inside:
 //
 //   std::vector<float> host(n);

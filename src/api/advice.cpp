@@ -6,6 +6,11 @@
 namespace weir::detail {
 namespace {
 
+bool is_value_operation(std::string_view call) noexcept {
+  return call.starts_with("cuStreamWaitValue") || call.starts_with("cuStreamWriteValue") ||
+         call == "cuStreamBatchMemOp";
+}
+
 const char* advice_on_value(std::string_view call) noexcept {
   if (call.starts_with("cuMemcpy")) {
     return "an address is null or not of the memory it should be, or the copy reaches beyond the memory's end";
@@ -14,6 +19,26 @@ const char* advice_on_value(std::string_view call) noexcept {
     return "fill memory that the device reaches (a buffer, a pinned_buffer), within its bounds and on whole elements";
   }
   if (call == "cuMemFreeAsync") return "only what cuMemAllocAsync gave is freed so, by its first address, and once";
+  if (is_value_operation(call)) {
+    return "a word lies, aligned to its size, in pinned or registered memory or in a device's that is of no pool and "
+           "not "
+           "managed (a weir::word, an element of a pinned_buffer or ipc_buffer), and the condition is one of "
+           "weir::until";
+  }
+  if (call == "cuMemPrefetchAsync" || call == "cuMemAdvise" || call == "cuStreamAttachMemAsync") {
+    return "the memory has to be managed (a managed_buffer), and the place a device or a node of the host that there "
+           "is";
+  }
+  if (call == "cuStreamSetAttribute") {
+    return "one of the attributes cannot be so: a hit ratio is from 0 to 1, what misses cannot persist, and domain and "
+           "policies are those that stream_attributes.hpp names";
+  }
+  if (call == "cuExternalMemoryGetMappedBuffer") {
+    return "the part has to lie within what the exporter allocated, which the driver looks at only now";
+  }
+  if (call == "cuMemPoolGetAccess" || call == "cuMemPoolSetAccess") {
+    return "the pool has to be alive, the device one that there is, and the access one of weir::pool_access";
+  }
   if (call == "cuMemPoolCreate") return "the driver has no such pools, or no such device; try other memory or sharing";
   if (call == "cuDeviceSetMemPool") return "a device's current pool is one of device memory, of that device, and alive";
   if (call.starts_with("cuMemPool")) return "the pool has to be alive, and not a default pool where it is destroyed";
@@ -35,6 +60,7 @@ const char* advice_on(errc code, const char* call) noexcept {
     case errc::invalid_value: return advice_on_value(name);
     case errc::invalid_context:
       if (name == "cuEventElapsedTime") return "only events of one context have a time between them";
+      if (name.starts_with("cuIpcOpen")) return "the process that made it has it open already; it is for other ones";
       return "make a context current (weir::context_scope), or name a stream that was made on a device";
     case errc::invalid_device:
       if (name == "cuMemPoolSetAccess") return "a pool's own device keeps its access; the others are device::all()";
@@ -47,6 +73,13 @@ const char* advice_on(errc code, const char* call) noexcept {
       if (name == "cuMemAllocFromPoolAsync") {
         return "free something, or wait for frees that are still queued: pool.retrying() does, where no capture "
                "forbids";
+      }
+      if (name == "cuMemPoolCreate") return "free something, or ask for a smaller max_size";
+      if (name == "cuEventCreate") {
+        return "free something; an event for other processes takes a file descriptor as well (ulimit -n)";
+      }
+      if (name == "cuExternalMemoryGetMappedBuffer") {
+        return "free something; and the descriptor has to have been opened for reading and writing";
       }
       return "free something, or wait for stream-ordered frees that are still queued (stream.sync())";
     case errc::not_recorded: return "record both events, each in a stream, before asking for the time between them";
@@ -66,12 +99,14 @@ const char* advice_on(errc code, const char* call) noexcept {
     case errc::stream_capture_isolation:
       return "an event from outside of the capture; record it on a stream that takes part in the capture";
     case errc::not_supported:
+      if (is_value_operation(name)) return "weir::words_of(device) tells of 64 bits, nor and flush";
       if (name == "cuImportExternalMemory")
         return "make the memfd with MFD_ALLOW_SEALING, so that nobody can cut it short";
       return "";
     case errc::call_requires_newer_driver: return "install a newer driver; `weir info` shows what this one lacks";
     case errc::context_is_destroyed:
-      return "the context was reset or released behind weir's back; make the objects again";
+      return "the context was reset or released behind weir's back, and all that was made in it is gone, words too; "
+             "from now on the objects can be made again";
     case errc::illegal_address:
     case errc::launch_failed:
     case errc::launch_timeout:
@@ -82,6 +117,13 @@ const char* advice_on(errc code, const char* call) noexcept {
     case errc::invalid_address_space:
     case errc::invalid_pc:
       return "work that was queued earlier failed, and the context is lost: only ending the process mends it";
+    case errc::unknown:
+      if (name.starts_with("cuImportExternal"))
+        return "the descriptor is of something else, or of another kind than told";
+      return "";
+    case errc::invalid_resource_configuration:
+      return "ask for fewer multiprocessors or groups, of the whole: sm_part::of(device) or sm_part::of(context)";
+    case errc::peer_access_unsupported: return "device::can_access() tells who can";
     default: return "";
   }
 }

@@ -18,7 +18,12 @@ thread_local constinit allow_sync* detail::innermost_guard = nullptr;
 allow_sync::allow_sync(syncs rule, call_site at) noexcept
     : before_{std::exchange(detail::innermost_guard, this)}, rule_{rule}, began_{at} {}
 
-allow_sync::~allow_sync() { detail::innermost_guard = before_; }
+// Nearly always the innermost one; but guards on the heap may end in any order.
+allow_sync::~allow_sync() {
+  allow_sync** place = &detail::innermost_guard;
+  while (*place != nullptr && *place != this) place = &(*place)->before_;
+  if (*place == this) *place = before_;
+}
 
 void allow_sync::refuse(const char* call, call_site at) const {
   if (rule_ != syncs::refused) return;

@@ -154,16 +154,16 @@ void copy_batch::expect_pairs(std::size_t sources, std::size_t targets, std::siz
 }
 
 void copy_batch::add_region(const detail::region& from, const detail::region& to, copy_options options, call_site at) {
+  for (const detail::region* const side : {&from, &to}) {
+    if (side->owner != nullptr && side->owner->closed()) {
+      detail::fail_closed("weir::copy_batch::add", detail::subject::memory(side->address), at);
+    }
+  }
   if (from.bytes != to.bytes) {
     detail::fail_value(fmt::format("a source of {} bytes for a target of {}; take a part of the longer one "
                                    "(std::span::first)",
                                    from.bytes, to.bytes),
                        at);
-  }
-  for (const detail::region* const side : {&from, &to}) {
-    if (side->owner != nullptr && side->owner->closed()) {
-      detail::fail_closed("weir::copy_batch::add", detail::subject::memory(side->address), at);
-    }
   }
   if (from.bytes == 0) return;
   if (list_ == nullptr) list_ = std::make_unique<copy_list>();

@@ -49,6 +49,7 @@ bool event_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
 event event::make(CUctx_st* context, event_options options, timing timing, call_site at) {
   const detail::subject on{context};
   detail::permit("cuEventCreate", on, at);
+  if (context == detail::closed_handle<CUctx_st>()) detail::fail_closed("cuEventCreate", on, at);
   if (context == nullptr) detail::fail(errc::invalid_context, "cuEventCreate", on, at);
   const int device = detail::place_of(context, at).device;
   const unsigned flags = (options.blocking_sync ? abi::CU_EVENT_BLOCKING_SYNC : abi::CU_EVENT_DEFAULT) |

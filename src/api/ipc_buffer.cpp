@@ -98,6 +98,8 @@ ipc_memory_handle ipc_memory::handle(call_site at) const {
     fail(errc::invalid_value, call, to_text(on),
          "it was opened here: only the process that allocated memory gives it away", at);
   }
+  if (address_ == nullptr)
+    fail(errc::invalid_value, call, "an empty ipc_buffer", "there is no memory to give away", at);
   const make_current current{device_context_, at};
   CUipcMemHandle raw;
   check(driver().cuIpcGetMemHandle(&raw, device_address(address_)), call, on, at);

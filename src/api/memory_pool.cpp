@@ -94,6 +94,7 @@ CUmemLocation place_of_pool(device gpu, const memory_pool_options& options, call
       refuse_unless(!place || !place->is_device(), "pinned memory is on the host, or on one of its NUMA nodes");
       return location_of(place.value_or(memory_place::host()));
     case pool_memory::managed: break;
+    default: refuse_unless(false, "the kind of memory is none of pool_memory");
   }
   return place ? location_of(*place) : CUmemLocation{CU_MEM_LOCATION_TYPE_NONE, 0};
 }

@@ -68,9 +68,29 @@ void deallocate_for_all(memory_pool_ref pool, void* address) noexcept {
   });
 }
 
+namespace {
+
+// Does the host reach it, as pinned and managed memory? On a GPU memory of a device would end the program at the first
+// touch. A driver that does not tell is believed.
+bool is_reached_by_host(void* address) noexcept {
+  int type = 0;
+  unsigned managed = 0;
+  const CUdeviceptr where = device_address(address);
+  return driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, where) != CUDA_SUCCESS ||
+         type != CU_MEMORYTYPE_DEVICE ||
+         (driver().cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, where) == CUDA_SUCCESS &&
+          managed != 0);
+}
+
+}  // namespace
+
 void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes, std::size_t alignment) {
   try {
-    return allocate_for_all(pool, bytes, alignment, call_site{});
+    void* const address = allocate_for_all(pool, bytes, alignment, call_site{});
+    if (address == nullptr || is_reached_by_host(address)) return address;
+    deallocate_for_all(pool, address);
+    fail(errc::invalid_value, "weir::pinned_allocator", to_text(pool),
+         "its memory is a device's, which the host does not reach; give it a pool of pinned memory", call_site{});
   } catch (const error& failure) {
     if (failure.result() == errc::out_of_memory) throw std::bad_alloc{};
     throw;

@@ -47,6 +47,9 @@ void expect_open(subject on, const void* handle, call_site at) {
   if (handle == closed_handle<void>()) fail_closed("weir::set_name", on, at);
 }
 
+// The legacy default stream has two handles.
+CUstream one_handle(stream_ref stream) noexcept { return is_legacy(stream.get()) ? CU_STREAM_LEGACY : stream.get(); }
+
 template <class Handle, class Tell>
 void give(named what, Handle* handle, std::string_view name, Tell profiler::*tell) {
   keep_name(what, reinterpret_cast<std::uintptr_t>(handle), name);
@@ -84,7 +87,7 @@ using detail::profiler;
 
 void set_name(stream_ref stream, std::string_view name, call_site at) {
   detail::expect_open(stream, stream.get(), at);
-  detail::give(named::stream, stream.get(), name, &profiler::name_stream);
+  detail::give(named::stream, detail::one_handle(stream), name, &profiler::name_stream);
 }
 
 void set_name(event_ref event, std::string_view name, call_site at) {
@@ -121,7 +124,7 @@ void set_thread_name(std::string_view name) {
 }
 
 std::string name_of(stream_ref stream) {
-  return detail::find_name(named::stream, reinterpret_cast<std::uintptr_t>(stream.get()));
+  return detail::find_name(named::stream, reinterpret_cast<std::uintptr_t>(detail::one_handle(stream)));
 }
 std::string name_of(event_ref event) {
   return detail::find_name(named::event, reinterpret_cast<std::uintptr_t>(event.get()));

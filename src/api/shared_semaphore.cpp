@@ -49,6 +49,9 @@ class descriptor {
 }  // namespace
 
 shared_semaphore::shared_semaphore(semaphore_kind kind, unsigned long long value, call_site at) {
+  if (kind != semaphore_kind::timeline && kind != semaphore_kind::binary) {
+    detail::fail(errc::invalid_value, "weir::shared_semaphore", subject_name, "its kind is none of semaphore_kind", at);
+  }
   descriptor made{memfd_create("weir-semaphore", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (made.get() < 0) fail_in_system("memfd_create", at);
   // Sealed: nobody who shares it can cut it short, which would make every touch a SIGBUS.
@@ -73,7 +76,9 @@ shared_semaphore shared_semaphore::adopt(int fd, call_site at) {
   const int seals = fcntl(fd, F_GET_SEALS);
   const bool lasts = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   semaphore_page* const page = large && lasts ? map(fd) : nullptr;
-  if (page != nullptr && page->mark == semaphore_page::known_mark) return shared_semaphore{fd, page};
+  const bool known = page != nullptr && page->mark == semaphore_page::known_mark &&
+                     (page->kind == semaphore_page::timeline || page->kind == semaphore_page::binary);
+  if (known) return shared_semaphore{fd, page};
   if (page != nullptr) munmap(page, semaphore_page::bytes);
   detail::fail(errc::invalid_handle, "weir::shared_semaphore::adopt", subject_name,
                "the file descriptor is of something else; only those that a shared_semaphore has given can be adopted",

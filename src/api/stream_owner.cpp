@@ -57,6 +57,10 @@ stream::stream(context_ref context, stream_options options, call_site at)
   if (!context) detail::fail(errc::invalid_context, "cuStreamCreateWithPriority", on, at);
   const weir::device gpu = context.device(at);
   const bool blocking = options.kind == stream_kind::blocking;
+  if (!blocking && options.kind != stream_kind::non_blocking) {
+    detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", to_string(gpu),
+                 "the kind of stream is none of stream_kind", at);
+  }
   if (blocking && detail::is_green(context.get())) {
     detail::fail(errc::invalid_value, "cuStreamCreateWithPriority", "a green context",
                  "its streams take no part in the order of the legacy stream; make a non-blocking one", at);
@@ -122,11 +126,16 @@ void stream::close(call_site at) {
 
 namespace {
 
-[[noreturn]] void refuse_shared(const char* call, stream_ref s, call_site at) {
-  detail::fail(errc::illegal_state, call, to_string(s),
-               "it is some thread's current stream, or a buffer was used on it; end that first, or close() it, which "
-               "leaves the destruction to the last of them",
-               at);
+[[noreturn]] void refuse_shared(const char* call, stream_ref s, const detail::stream_state& state, call_site at) {
+  detail::fail(
+      errc::illegal_state, call, to_string(s),
+      state.has_other_users()
+          ? "it is some thread's current stream, or that of a buffer; end that first, or close() it, which "
+            "leaves the destruction to the last of them"
+          : "memory that was used on it is still there (a buffer, pinned or managed memory, a word) and asks it "
+            "when the use is done; end that first, or sync() and close() it, which leaves the destruction to "
+            "the last of them",
+      at);
 }
 
 }  // namespace
@@ -136,7 +145,7 @@ void stream::shutdown(call_site at) {
   if (closed()) return;
   detail::permit(call, ref(), at);
   detail::refuse_wait(call, at);
-  if (state_->has_other_holders()) refuse_shared(call, ref(), at);
+  if (state_->has_other_holders()) refuse_shared(call, ref(), *state_, at);
   try {
     sync(at);
   } catch (error& first) {
@@ -158,7 +167,7 @@ CUstream_st* stream::release(call_site at) {
   constexpr const char* call = "weir::stream::release";
   if (closed()) detail::fail_closed(call, ref(), at);
   CUstream_st* const handle = handle_;
-  if (!state_->forget()) refuse_shared(call, ref(), at);
+  if (!state_->forget()) refuse_shared(call, ref(), *state_, at);
   forget();
   return handle;
 }

@@ -51,6 +51,7 @@ class stream_state {
 
   // Without one it gets no more work.
   [[nodiscard]] bool has_users() const noexcept { return users_.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] bool has_other_users() const noexcept { return users_.load(std::memory_order_acquire) > 1; }
   [[nodiscard]] bool has_other_holders() const noexcept { return holders_.load(std::memory_order_acquire) > 1; }
 
  private:

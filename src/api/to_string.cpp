@@ -1,6 +1,7 @@
 // api/to_string.cpp - weir's objects as text.
 #include <weir/to_string.hpp>
 
+#include <weir/name.hpp>
 #include "api/check.hpp"
 #include "api/names.hpp"
 #include "api/stream_state.hpp"
@@ -13,8 +14,11 @@ namespace weir {
 std::string to_string(stream_ref stream) {
   CUstream_st* const handle = stream.get();
   if (handle == detail::closed_handle<CUstream_st>()) return "closed stream";
-  if (detail::is_legacy(handle)) return "legacy default stream";
-  if (detail::is_default(handle)) return "per-thread default stream";
+  if (detail::is_default(handle)) {
+    const std::string name = name_of(stream);
+    return fmt::format("{} default stream{}", detail::is_legacy(handle) ? "legacy" : "per-thread",
+                       name.empty() ? name : fmt::format(" \"{}\"", name));
+  }
   const auto known = detail::facts_of(handle);
   const std::string name = detail::quoted_name(detail::named::stream, handle);
   if (!known) return fmt::format("stream {}{}", name, fmt::ptr(handle));

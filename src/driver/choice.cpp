@@ -148,6 +148,9 @@ std::string_view to_string(driver_kind kind) noexcept { return kind == driver_ki
 
 void use_driver(driver_kind kind, call_site at) {
   using namespace detail;
+  if (kind != driver_kind::cuda && kind != driver_kind::embedded) {
+    refuse(errc::invalid_value, "use_driver", "the driver", "its kind is none of driver_kind", at);
+  }
   const std::lock_guard lock{choosing};
   if (chosen == nullptr) {
     open_and_publish([kind, at] { return open_demanded(kind, "the program", at); }, at);

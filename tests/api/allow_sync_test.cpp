@@ -8,6 +8,7 @@
 #include <weir/sync_scope.hpp>
 
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -140,6 +141,16 @@ TEST_F(AllowSync, ReportsEachLineOnce) {
   EXPECT_EQ(watch.seen()[0].times, 3u);
   EXPECT_STREQ(watch.seen()[1].call, "cuCtxSynchronize");
   EXPECT_EQ(watch.seen()[1].times, 1u);
+}
+
+// On the heap they may end in any order.
+TEST_F(AllowSync, AnyOrderOfEndsIsFine) {
+  auto outer = std::make_unique<allow_sync>(true);
+  auto inner = std::make_unique<allow_sync>(false);
+  outer.reset();
+  EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
+  inner.reset();
+  EXPECT_EQ(result_of([&] { s.sync(); }), errc::success);
 }
 
 }  // namespace

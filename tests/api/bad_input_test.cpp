@@ -2,10 +2,12 @@
 #include <weir/buffer.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
+#include <weir/driver.hpp>
 #include <weir/error.hpp>
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
+#include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
 
@@ -179,6 +181,13 @@ TEST_F(BadInput, AnEventOfNoContextCannotBeAdopted) {
   ASSERT_EQ(driver().cuEventCreate(&raw, abi::CU_EVENT_DEFAULT), abi::CUDA_SUCCESS);
   EXPECT_EQ(result_of([&] { static_cast<void>(event::adopt(raw, context_ref{nullptr})); }), errc::invalid_context);
   EXPECT_EQ(driver().cuEventDestroy_v2(raw), abi::CUDA_SUCCESS) << "still the caller's";
+}
+
+TEST(BadEnumerators, AreRefused) {
+  const device gpu;
+  EXPECT_EQ(result_of([&] { stream(gpu, {.kind = static_cast<stream_kind>(7)}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { memory_pool(gpu, {.memory = static_cast<pool_memory>(8)}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([] { use_driver(static_cast<driver_kind>(9)); }), errc::invalid_value);
 }
 
 }  // namespace

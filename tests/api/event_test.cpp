@@ -131,6 +131,13 @@ TEST_F(Event, AClosedEventSaysSoToEveryUse) {
   EXPECT_EQ(to_string(e), "closed event");
 }
 
+TEST_F(Event, AClosedContextHasNone) {
+  context kept{gpu};
+  kept.close();
+  EXPECT_EQ(result_of([&] { event{kept}; }), errc::closed);
+  EXPECT_EQ(result_of([&] { timed_event{kept}; }), errc::closed);
+}
+
 TEST_F(Event, AMovedFromEventIsClosedAndTheOtherWorks) {
   event e = s.record();
   CUevent_st* const raw = e.get();

@@ -263,7 +263,11 @@ TEST_F(GreenContext, MovedFromAndClosedOnesSaySo) {
   const event mark{gpu};
   EXPECT_EQ(result_of([&] { green.record(mark); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(green.multiprocessors()); }), errc::closed);
-  EXPECT_EQ(result_of([&] { stream{green}; }), errc::closed);
+  const unsigned here = __LINE__ + 1;
+  const auto refused = test::failure_of([&] { stream{green}; });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->result(), errc::closed);
+  EXPECT_EQ(refused->where().line(), here);
 }
 
 TEST_F(GreenContext, InAHostFunctionItIsRefusedAndEndsLater) {

@@ -197,5 +197,12 @@ TEST_F(MemoryResource, TheStandardLibraryHearsThatThereIsNone) {
                std::bad_array_new_length);
 }
 
+// On a GPU the first store would end the program.
+TEST(PinnedAllocator, RefusesAPoolOfDeviceMemory) {
+  const memory_pool far{device{}};
+  EXPECT_EQ(test::result_of([&] { static_cast<void>(pinned_allocator<int>{far}.allocate(10)); }), errc::invalid_value);
+  EXPECT_EQ(far.usage().used, 0u);
+}
+
 }  // namespace
 }  // namespace weir

@@ -51,6 +51,18 @@ TEST_F(Name, ShowsInTexts) {
   EXPECT_EQ(to_string(gpu), "device 0 \"left\"");
 }
 
+// Of the legacy default stream there are two handles and one name.
+TEST_F(Name, OfADefaultStreamShowsToo) {
+  set_name(stream_ref::legacy(), "old");
+  set_name(stream_ref::per_thread(), "mine");
+  EXPECT_EQ(name_of(stream_ref{static_cast<CUstream_st*>(nullptr)}), "old");
+  EXPECT_EQ(to_string(stream_ref::legacy()), "legacy default stream \"old\"");
+  EXPECT_EQ(to_string(stream_ref::per_thread()), "per-thread default stream \"mine\"");
+  set_name(stream_ref::legacy(), "");
+  set_name(stream_ref::per_thread(), "");
+  EXPECT_EQ(to_string(stream_ref::legacy()), "legacy default stream");
+}
+
 TEST_F(Name, OfAContextShowsToo) {
   set_name(gpu.primary_context(), "everything");
   EXPECT_EQ(name_of(gpu.primary_context()), "everything");

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "driver/semaphore_page.hpp"
 #include "support/errors.hpp"
 
 namespace weir {
@@ -77,6 +78,19 @@ TEST(SharedSemaphore, ADescriptorIsASemaphore) {
   EXPECT_EQ(same.value(), 3u);
   same.signal(4);
   EXPECT_EQ(s.value(), 4u);
+}
+
+// What another process has spoilt is not taken over.
+TEST(SharedSemaphore, OneOfNoKindIsNone) {
+  EXPECT_EQ(result_of([] { shared_semaphore{static_cast<semaphore_kind>(9)}; }), errc::invalid_value);
+  const shared_semaphore s;
+  const int fd = s.duplicate_fd();
+  void* const page = mmap(nullptr, sizeof(detail::semaphore_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  static_cast<detail::semaphore_page*>(page)->kind = 9;
+  EXPECT_EQ(result_of([&] { static_cast<void>(shared_semaphore::adopt(fd)); }), errc::invalid_handle);
+  EXPECT_EQ(munmap(page, sizeof(detail::semaphore_page)), 0);
+  EXPECT_EQ(close(fd), 0);
 }
 
 TEST(SharedSemaphore, OtherDescriptorsAreNone) {

@@ -1,5 +1,7 @@
 // stream_test.cpp - making, adopting, borrowing, asking and ending streams.
 #include <weir/context.hpp>
+#include <weir/fill.hpp>
+#include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
 #include <weir/to_string.hpp>
 
@@ -228,6 +230,21 @@ TEST_F(Stream, ShutdownWaitsForTheWork) {
   s.shutdown();
   EXPECT_TRUE(s.closed());
   EXPECT_TRUE(behind.done());
+}
+
+// Memory that was used on a stream asks it at its end how far the use is; the refusal says so, and close() does.
+TEST_F(Stream, ShutdownIsRefusedWhileMemoryThatWasUsedOnItIsThere) {
+  stream s{gpu};
+  pinned_buffer<int> pinned{4};
+  fill(s, pinned, 1);
+  s.sync();
+  const auto refused = test::failure_of([&] { s.shutdown(); });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->result(), errc::illegal_state);
+  EXPECT_NE(refused->advice().find("pinned or managed memory"), std::string::npos);
+  pinned.close();
+  s.shutdown();
+  EXPECT_TRUE(s.closed());
 }
 
 // Rule 6.
