@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <thread>
 #include <vector>
@@ -144,6 +145,29 @@ TEST(AddressMap, ThreadsFindTheirOwnWhileOthersComeAndGo) {
   std::vector<std::thread> threads;
   for (std::uintptr_t i = 0; i < 4; ++i) threads.emplace_back(work, nowhere + (i << 20));
   for (std::thread& thread : threads) thread.join();
+}
+
+// What a thread still knows of a record is of one of its lives: neither of these holds the address, but one's bytes from the other's
+// base would.
+TEST(AddressMap, ARecordIsAskedInOneOfItsLives) {
+  constexpr std::uintptr_t asked = nowhere + (std::uintptr_t{1} << 30);
+  allocation record;
+  std::atomic<bool> over{false};
+  std::thread lives{[&] {
+    for (int round = 0; round < 2'000'000; ++round) {
+      record.move_to(asked + 4096);
+      record.open(1 << 20);
+      (void)record.close();
+      record.move_to(asked - 512);
+      record.open(512);
+      (void)record.close();
+    }
+    over.store(true);
+  }};
+  std::uint64_t wrong = 0;
+  while (!over.load(std::memory_order_relaxed)) wrong += record.holds(asked) ? 1 : 0;
+  lives.join();
+  EXPECT_EQ(wrong, 0u);
 }
 
 }  // namespace

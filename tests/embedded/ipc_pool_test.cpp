@@ -2,11 +2,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "embedded/memory_fixture.hpp"
 #include "embedded/model/shared_store.hpp"
+#include "embedded/out_of_memory.hpp"
 #include "support/peer.hpp"
 
 namespace weir::embedded {
@@ -17,11 +20,11 @@ constexpr auto by_descriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 void* as_handle(int fd) { return reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)); }
 
-CUmemoryPool make_pool() {
+CUmemoryPool make_pool(CUmemLocation at = {CU_MEM_LOCATION_TYPE_DEVICE, 0}) {
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   props.handleTypes = by_descriptor;
-  props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  props.location = at;
   CUmemoryPool pool = nullptr;
   driver.cuMemPoolCreate(&pool, &props);
   return pool;
@@ -29,12 +32,12 @@ CUmemoryPool make_pool() {
 
 // Sends a pool, then for each 'a' the description of memory that counts up, for each 'r' the first word of the last one,
 // for each 'f' what freeing that says; anything else ends.
-WEIR_PEER_ROLE(pool_owner) {
+void own_pool(const test::peer_line& test, CUmemLocation at) {
   CUcontext context = nullptr;
   driver.cuInit(0);
   driver.cuDevicePrimaryCtxRetain(&context, 0);
   driver.cuCtxSetCurrent(context);
-  CUmemoryPool pool = make_pool();
+  CUmemoryPool pool = make_pool(at);
   int fd = -1;
   driver.cuMemPoolExportToShareableHandle(&fd, pool, by_descriptor, 0);
   test.send_descriptor(fd);
@@ -56,6 +59,9 @@ WEIR_PEER_ROLE(pool_owner) {
     }
   }
 }
+
+WEIR_PEER_ROLE(pool_owner) { own_pool(test, {CU_MEM_LOCATION_TYPE_DEVICE, 0}); }
+WEIR_PEER_ROLE(host_pool_owner) { own_pool(test, {CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}); }
 
 class IpcPool : public memory_test {
  protected:
@@ -166,6 +172,76 @@ TEST_F(IpcPool, KnowsNothingOfOtherPoolsMemory) {
   auto data = other.receive<CUmemPoolPtrExportData>();
   CUdeviceptr none = 0;
   EXPECT_NE(driver.cuMemPoolImportPointer(&none, pool_, &data), CUDA_SUCCESS);
+}
+
+// Host memory stays that elsewhere: synchronous copies wait for it.
+TEST_F(IpcPool, AHostPoolIsOneHere) {
+  const test::peer other{"host_pool_owner"};
+  const int fd = other.receive_descriptor();
+  CUmemoryPool pool = nullptr;
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&pool, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  close(fd);
+  other.send('a');
+  auto data = other.receive<CUmemPoolPtrExportData>();
+  CUdeviceptr here = 0;
+  ASSERT_EQ(driver.cuMemPoolImportPointer(&here, pool, &data), CUDA_SUCCESS);
+  CUmemorytype type{};
+  EXPECT_EQ(driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, here), CUDA_SUCCESS);
+  EXPECT_EQ(type, CU_MEMORYTYPE_HOST);
+  CUdeviceptr device_memory = 0;
+  ASSERT_EQ(driver.cuMemAlloc_v2(&device_memory, 4096), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemsetD32_v2(device_memory, 3, 1024), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemcpy(here, device_memory, 4096), CUDA_SUCCESS);
+  EXPECT_EQ(words_at(here)[1023], 3u);
+  EXPECT_EQ(driver.cuMemFree_v2(device_memory), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
+}
+
+// A free that finds no memory has freed nothing: the memory is there, and can be freed.
+TEST_F(IpcPool, AFreeThatFailsHasFreedNothing) {
+  const CUmemPoolPtrExportData data = allocated_there();
+  const test_stream stream;
+  {
+    const held gate{stream};  // so that the engine has room for what it keeps
+    EXPECT_EQ(driver.cuMemFreeAsync(imported(data), stream), CUDA_SUCCESS);
+  }
+  stream.synchronize();
+  const CUdeviceptr here = imported(data);
+  held gate{stream};
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+  for (int room = 0; status != CUDA_SUCCESS; ++room) {
+    EXPECT_EQ(words_at(here)[9], 9u);
+    const out_of_memory after{room};
+    status = driver.cuMemFreeAsync(here, stream);
+  }
+  EXPECT_EQ(words_at(here)[9], 9u);
+  gate.open();
+  stream.synchronize();
+}
+
+// Another thread's memory may come to lie at addresses that a free has just given back, and is known there.
+TEST_F(IpcPool, WhatComesToLieWhereMemoryWasIsKnown) {
+  const CUmemPoolPtrExportData data = allocated_there();
+  std::atomic<bool> over{false};
+  std::thread other{[&, context = current_context()] {
+    EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    while (!over.load()) {
+      CUdeviceptr mine = 0;
+      EXPECT_EQ(driver.cuMemAlloc_v2(&mine, 4096), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuMemFree_v2(mine), CUDA_SUCCESS);
+    }
+    model::this_thread().stack.clear();
+  }};
+  const test_stream stream;
+  for (int round = 0; round < 3000; ++round) {
+    const CUdeviceptr here = imported(data);
+    EXPECT_EQ(driver.cuMemsetD32Async(here, 1, 1024, stream), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemFreeAsync(here, stream), CUDA_SUCCESS);
+  }
+  over.store(true);
+  other.join();
+  stream.synchronize();
 }
 
 }  // namespace

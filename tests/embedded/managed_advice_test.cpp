@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "embedded/memory_fixture.hpp"
+#include "embedded/out_of_memory.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -57,6 +58,21 @@ TEST_F(ManagedAdvice, NewMemoryWasToldNothing) {
     EXPECT_EQ(read_mostly(memory, page), 1);
     EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
   }
+}
+
+TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryWasNotGiven) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(driver.cuMemAllocManaged(&memory, 4 * page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+  for (int room = 0; status != CUDA_SUCCESS; ++room) {
+    {
+      const out_of_memory after{room};
+      status = driver.cuMemAdvise_v2(memory + page, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here);
+    }
+    EXPECT_EQ(read_mostly(memory + page, page), status == CUDA_SUCCESS ? 1 : 0);
+    EXPECT_EQ(read_mostly(memory, 4 * page), 0);
+  }
+  EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
 }  // namespace

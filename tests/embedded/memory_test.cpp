@@ -1,5 +1,6 @@
 // memory_test.cpp - device and pinned memory, sets and copies: bounds, order, what blocks, and that nothing is lost.
 #include "memory_fixture.hpp"
+#include "out_of_memory.hpp"
 
 #include <rapidcheck/gtest.h>
 #include <sys/mman.h>
@@ -371,6 +372,40 @@ RC_GTEST_FIXTURE_PROP(Memory, AllocationsDoNotOverlap, ()) {
   while (!live.empty()) free_one(live.size() - 1);
   s.synchronize();
   RC_ASSERT(free_memory() == before);
+}
+
+// Ends something, for as long as that finds no memory for its own needs.
+template <class End>
+void end_with_little_memory(End&& end) {
+  for (int room = 0; room < 100; ++room) {
+    const CUresult status = [&] {
+      const out_of_memory after{room};
+      return end();
+    }();
+    if (status == CUDA_SUCCESS) return;
+    ASSERT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY) << "with room for " << room;
+  }
+  FAIL();
+}
+
+// An end that fails because it finds no memory has ended nothing.
+TEST_F(Memory, CanBeEndedAgainAfterAnEndThatFailed) {
+  CUdeviceptr device_memory = 0;
+  CUdeviceptr managed = 0;
+  void* pinned = nullptr;
+  alignas(64) static std::byte own[64];
+  CUarray array = nullptr;
+  const CUDA_ARRAY_DESCRIPTOR shape{16, 16, CU_AD_FORMAT_FLOAT, 1};
+  ASSERT_EQ(driver.cuMemAlloc_v2(&device_memory, 4096), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemHostAlloc(&pinned, 4096, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemHostRegister_v2(own, sizeof own, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuArrayCreate_v2(&array, &shape), CUDA_SUCCESS);
+  end_with_little_memory([&] { return driver.cuMemFree_v2(device_memory); });
+  end_with_little_memory([&] { return driver.cuMemFree_v2(managed); });
+  end_with_little_memory([&] { return driver.cuMemFreeHost(pinned); });
+  end_with_little_memory([&] { return driver.cuMemHostUnregister(own); });
+  end_with_little_memory([&] { return driver.cuArrayDestroy(array); });
 }
 
 }  // namespace

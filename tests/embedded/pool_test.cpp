@@ -1,11 +1,15 @@
 // pool_test.cpp - stream-ordered memory: who gets a freed block, when it goes back, and that no two share one.
 #include "memory_fixture.hpp"
 
+#include "embedded/model/memory_pool.hpp"
+#include "embedded/model/pool_registry.hpp"
+
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,6 +50,8 @@ class test_pool {
   }
   [[nodiscard]] cuuint64_t used() const { return get(CU_MEMPOOL_ATTR_USED_MEM_CURRENT); }
   [[nodiscard]] cuuint64_t reserved() const { return get(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT); }
+
+  [[nodiscard]] CUmemoryPool handle() const { return handle_; }
 
   CUresult try_allocate(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
     return driver.cuMemAllocFromPoolAsync(address, bytes, handle_, stream);
@@ -403,6 +409,56 @@ RC_GTEST_FIXTURE_PROP(Pool, NoBlockIsSharedByWorkThatMayOverlap, ()) {
     RC_ASSERT(words_at(results.address())[2 * i + 1] == tags[i]);
   }
   RC_ASSERT(pool.used() == 0u);
+}
+
+// All that there could be is kept: the sum with a chunk is more than there are numbers.
+TEST_F(Pool, KeepsAllWhenItIsToKeepMoreThanThereIs) {
+  test_pool pool;
+  test_stream s;
+  release(pool.allocate(mega, s), s);
+  s.synchronize();
+  pool.trim(~std::size_t{0} - 32 * mega + 1);
+  EXPECT_EQ(pool.reserved(), chunk);
+}
+
+// Who found a pool before another thread ended it gets nothing of it, nor of the next one that is made there.
+TEST_F(Pool, GivesNothingAfterItsEnd) {
+  test_stream s;
+  model::stream& by = *model::this_process().streams.find(CUstream{s});
+  auto ended = std::make_unique<test_pool>();
+  const model::pool_registry::living_pool found = model::pool_registry::find_living(ended->handle());
+  ended->destroy();
+  CUdeviceptr address = 0;
+  EXPECT_EQ(found.pool->allocate(mega, by, found.life, &address), CUDA_ERROR_INVALID_VALUE);
+  const test_pool next;
+  ASSERT_EQ(model::pool_registry::find(next.handle()), found.pool);
+  EXPECT_EQ(found.pool->allocate(mega, by, found.life, &address), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Pool, OneThatEndsWhileItIsCurrentIsReplaced) {
+  CUmemoryPool own = nullptr;
+  ASSERT_EQ(driver.cuDeviceGetDefaultMemPool(&own, 0), CUDA_SUCCESS);
+  std::atomic<bool> over{false};
+  std::thread other{[&, context = current_context()] {
+    EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    const test_stream s;
+    while (!over.load()) {
+      CUdeviceptr address = 0;
+      EXPECT_EQ(driver.cuMemAllocAsync(&address, mega, s), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuMemFreeAsync(address, s), CUDA_SUCCESS);
+    }
+    s.synchronize();
+    model::this_thread().stack.clear();
+  }};
+  for (int round = 0; round < 500; ++round) {
+    const test_pool pool{0};
+    EXPECT_EQ(driver.cuDeviceSetMemPool(0, pool.handle()), CUDA_SUCCESS);
+  }
+  over.store(true);
+  other.join();
+  CUmemoryPool current = nullptr;
+  EXPECT_EQ(driver.cuDeviceGetMemPool(&current, 0), CUDA_SUCCESS);
+  EXPECT_EQ(current, own);
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // value_wait_test.cpp - streams that wait for values go on when other streams write them, in whatever way.
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -6,6 +9,7 @@
 #include "embedded/engine/value_writers.hpp"
 #include "embedded/engine/written.hpp"
 #include "memory_fixture.hpp"
+#include "out_of_memory.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -170,6 +174,99 @@ TEST_F(ValueWait, TheLastWriterOfAWordIsKnown) {
   EXPECT_EQ(engine::value_writers::last_of(&word).count, 9u);
   EXPECT_EQ(engine::value_writers::last_of(&unwritten).line, nullptr);
   line.release_when_drained();
+}
+
+// Memory that streams may only read.
+class read_only_word {
+ public:
+  read_only_word() : page_{mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)} {
+    EXPECT_EQ(driver.cuMemHostRegister_v2(page_, 4096, CU_MEMHOSTREGISTER_READ_ONLY), CUDA_SUCCESS);
+  }
+  read_only_word(const read_only_word&) = delete;
+  read_only_word& operator=(const read_only_word&) = delete;
+  ~read_only_word() {
+    EXPECT_EQ(driver.cuMemHostUnregister(page_), CUDA_SUCCESS);
+    munmap(page_, 4096);
+  }
+  [[nodiscard]] CUdeviceptr address() const { return address_of(page_); }
+
+ private:
+  void* page_;
+};
+
+TEST_F(ValueWait, WhatMayOnlyBeReadIsNotWritten) {
+  const read_only_word word;
+  const test_stream s;
+  EXPECT_EQ(write(s, word.address(), 1), CUDA_ERROR_INVALID_VALUE);
+  CUstreamBatchMemOpParams op{};
+  op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  op.writeValue.address = word.address();
+  EXPECT_EQ(driver.cuStreamBatchMemOp_v2(s, 1, &op, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(wait(s, word.address(), 0), CUDA_SUCCESS);
+  s.synchronize();
+}
+
+TEST_F(ValueWait, AMappingHasWordsOnceStreamsMayUseIt) {
+  constexpr std::size_t piece = std::size_t{2} << 20;
+  CUmemAllocationProp wanted{};
+  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemGenericAllocationHandle memory = 0;
+  CUdeviceptr at = 0;
+  ASSERT_EQ(driver.cuMemCreate(&memory, piece, &wanted, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAddressReserve(&at, piece, 0, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemMap(at, piece, 0, memory, 0), CUDA_SUCCESS);
+  const test_stream s;
+  EXPECT_EQ(wait(s, at, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(write(s, at, 1), CUDA_ERROR_INVALID_VALUE);
+  CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READ};
+  ASSERT_EQ(driver.cuMemSetAccess(at, piece, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(wait(s, at, 0), CUDA_SUCCESS);
+  EXPECT_EQ(write(s, at, 1), CUDA_ERROR_INVALID_VALUE);
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  ASSERT_EQ(driver.cuMemSetAccess(at, piece, &access, 1), CUDA_SUCCESS);
+  EXPECT_EQ(write(s, at, 1), CUDA_SUCCESS);
+  s.synchronize();
+  EXPECT_EQ(driver.cuMemUnmap(at, piece), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemAddressFree(at, piece), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS);
+}
+
+// Each batch counts every word up by one, if it finds room for all of its operations; what is left of one that did not would hold the
+// stream, or count twice.
+TEST_F(ValueWait, ABatchThatRunsOutOfMemoryDoesNothing) {
+  constexpr std::size_t words = 200;
+  const pinned_block memory{4 * words};
+  std::uint32_t* const word = words_at(memory.address());
+  std::fill_n(word, words, 0u);
+  const test_stream s;
+  held gate{s};
+  const auto batch_of = [&](std::uint32_t value) {
+    std::vector<CUstreamBatchMemOpParams> ops(words + 1);
+    const std::size_t waits = value % 2 == 0 ? 0 : words;  // first or last
+    for (std::size_t i = 0; i < words; ++i) {
+      CUstreamBatchMemOpParams& op = ops[i < waits ? i : i + 1];
+      op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+      op.writeValue.address = memory.address() + 4 * i;
+      op.writeValue.value = value;
+    }
+    ops[waits].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    ops[waits].waitValue.address = memory.address();
+    ops[waits].waitValue.value = waits == 0 ? value - 1 : value;
+    ops[waits].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    return ops;
+  };
+  std::uint32_t submitted = 0;
+  for (int room = 0; submitted < 8; ++room) {
+    std::vector<CUstreamBatchMemOpParams> ops = batch_of(submitted + 1);
+    const out_of_memory after{room % 8};
+    const CUresult status = driver.cuStreamBatchMemOp_v2(s, static_cast<unsigned>(ops.size()), ops.data(), 0);
+    ASSERT_TRUE(status == CUDA_SUCCESS || status == CUDA_ERROR_OUT_OF_MEMORY);
+    if (status == CUDA_SUCCESS) ++submitted;
+  }
+  gate.open();
+  s.synchronize();
+  for (std::size_t i = 0; i < words; ++i) ASSERT_EQ(word[i], submitted) << i;
 }
 
 }  // namespace

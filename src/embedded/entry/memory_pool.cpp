@@ -130,7 +130,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
     const CUmemoryPool made = registry::create(*on, place, props->maxSize);
     if ((props->handleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) {
       memory_pool& found = *registry::find(made);
-      if (const CUresult status = found.sharing.make(on->ordinal()); status != CUDA_SUCCESS) {
+      if (const CUresult status = found.sharing.make(on->ordinal(), place.at); status != CUDA_SUCCESS) {
         (void)registry::destroy(made);
         return status;
       }
@@ -219,8 +219,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    registry::make_current(*of, wanted->place(), *wanted);
-    return CUDA_SUCCESS;
+    return registry::make_current(*of, wanted->place(), pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -240,8 +239,7 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
     memory_pool* wanted = registry::find(pool);
     if (on == nullptr || wanted == nullptr || !(wanted->place() == place)) return CUDA_ERROR_INVALID_VALUE;
     if (wanted->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    registry::make_current(*on, place, *wanted);
-    return CUDA_SUCCESS;
+    return registry::make_current(*on, place, pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

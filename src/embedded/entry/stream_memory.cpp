@@ -10,13 +10,15 @@ namespace weir::embedded::entry {
 
 namespace {
 
+using model::pool_registry::living_pool;
+
 // An allocation in a stream that captures would be a node, which graphs do not have yet; in another it is unsafe.
-CUresult allocate(model::memory_pool& from, std::size_t bytes, model::stream& by, CUdeviceptr* address) {
+CUresult allocate(const living_pool& from, std::size_t bytes, model::stream& by, CUdeviceptr* address) {
   if (by.capture() != nullptr && bytes != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if (by.capture() == nullptr) {
     if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
   }
-  return from.allocate(bytes, by, address);
+  return from.pool->allocate(bytes, by, from.life, address);
 }
 
 }  // namespace
@@ -26,7 +28,12 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return allocate(model::pool_registry::current_pool(by->owner().owner()), bytes, *by, address);
+    for (;;) {
+      const living_pool current = model::pool_registry::current_living_pool(by->owner().owner());
+      const CUresult status = allocate(current, bytes, *by, address);
+      // If it has ended meanwhile, another one is current.
+      if (status != CUDA_ERROR_INVALID_VALUE || current.pool->life() == current.life) return status;
+    }
   });
 }
 
@@ -34,9 +41,9 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPoo
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* by = nullptr;
     if (const CUresult status = find_stream(p, stream, by); status != CUDA_SUCCESS) return status;
-    model::memory_pool* from = model::pool_registry::find(pool);
-    if (address == nullptr || from == nullptr || from->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
-    return allocate(*from, bytes, *by, address);
+    const living_pool from = model::pool_registry::find_living(pool);
+    if (address == nullptr || from.pool == nullptr || from.pool->sharing.imported()) return CUDA_ERROR_INVALID_VALUE;
+    return allocate(from, bytes, *by, address);
   });
 }
 

@@ -1,12 +1,10 @@
 // entry/value_operation.cpp - cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: words of memory in stream order.
-#include "embedded/engine/value_writers.hpp"
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture.hpp"
-#include "embedded/model/value_work.hpp"
+#include "embedded/model/value_batch.hpp"
 
-#include <span>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace weir::embedded::entry {
@@ -72,23 +70,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMem
         return status;
     }
     if (class model::capture* capture = found->capture()) return capture->add_batch(*found, {ops, count});
-    std::vector<engine::operation> batch;
-    batch.reserve(count);
-    for (const model::value_work& work : works) {
-      if (const auto* w = std::get_if<model::value_wait>(&work)) {
-        batch.push_back(engine::make_operation(*w, engine::operation_kind::wait_value));
-      } else if (const auto* v = std::get_if<model::value_write>(&work)) {
-        batch.push_back(engine::make_operation(*v));
-      }
-    }
-    const engine::point end = found->submit(batch);
-    std::uint64_t after = batch.size();
-    for (const model::value_work& work : works) {
-      if (!std::holds_alternative<std::monostate>(work)) --after;
-      if (const auto* v = std::get_if<model::value_write>(&work)) {
-        engine::value_writers::submitted(v->word, {end.line, end.count - after});
-      }
-    }
+    model::submit_batch(*found, std::move(works));
     return CUDA_SUCCESS;
   });
 }

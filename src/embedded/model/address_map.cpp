@@ -33,12 +33,15 @@ allocation* address_map::add_registration(std::uintptr_t base, std::size_t exten
   return &insert(base, extent);
 }
 
-allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned long long id) noexcept {
+allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned long long id,
+                               std::size_t* bytes) noexcept {
   const std::lock_guard lock{mutex_};
   const auto found = by_base_.find(start);
   if (found == by_base_.end() || found->second->kind != kind) return nullptr;
   if (id != 0 && found->second->id != id) return nullptr;
-  return found->second->close() != 0 ? found->second : nullptr;
+  const std::size_t had = found->second->close();
+  if (bytes != nullptr) *bytes = had;
+  return had != 0 ? found->second : nullptr;
 }
 
 void address_map::remove(allocation& record) noexcept {
@@ -65,7 +68,7 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   allocation& record = *free_.back();
   by_base_.emplace(base, &record);  // the last that may throw
   free_.pop_back();
-  record.base.store(base, std::memory_order_relaxed);
+  record.move_to(base);
   record.extent = extent;
   record.id = next_id();
   record.sync_memops.store(false, std::memory_order_relaxed);

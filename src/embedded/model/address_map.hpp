@@ -45,9 +45,10 @@ class address_map {
   // The same for memory of the program. Null where a record overlaps it, whose kind is told. Throws std::bad_alloc.
   [[nodiscard]] allocation* add_registration(std::uintptr_t base, std::size_t extent, memory_kind& in_the_way);
 
-  // Ends the live allocation of a kind (and of an id, unless that is 0) that starts at an address, which stays known until remove(). Null where there is
-  // none, also because another thread was faster.
-  [[nodiscard]] allocation* close(std::uintptr_t start, memory_kind kind, unsigned long long id = 0) noexcept;
+  // Ends the live allocation of a kind (and of an id, unless that is 0) that starts at an address, which stays known until
+  // remove(). Null where there is none, also because another thread was faster. Tells how many bytes it had.
+  [[nodiscard]] allocation* close(std::uintptr_t start, memory_kind kind, unsigned long long id = 0,
+                                  std::size_t* bytes = nullptr) noexcept;
 
   // Takes a record out that is not live any more, and keeps it for reuse.
   void remove(allocation& record) noexcept;

@@ -242,8 +242,9 @@ CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t wish, 
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   auto node = make_node<ranges_by_start>(0, {bytes, {}});
-  std::uintptr_t start = wish != 0 ? reserve_wished(bytes, wish) : 0;
-  if (start == 0) start = reserve_aligned(bytes, std::max(alignment, granularity));
+  alignment = std::max(alignment, granularity);
+  std::uintptr_t start = wish != 0 && wish % alignment == 0 ? reserve_wished(bytes, wish) : 0;
+  if (start == 0) start = reserve_aligned(bytes, alignment);
   if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   node.key() = start;
   everything.ranges.insert(std::move(node));

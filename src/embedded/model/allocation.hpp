@@ -57,9 +57,12 @@ struct allocation {
   shared_store* store = nullptr;  // where it lies, if other processes may have it
   std::atomic<int> piece{-1};     // its number there, once one may open it
 
+  // Asked of a record that may be of another life by now. What is read here is of one: it was over before the next base came, so that
+  // whoever reads that finds other bytes afterwards.
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     const std::size_t live = bytes.load(std::memory_order_acquire);
-    return address - base.load(std::memory_order_relaxed) < live;
+    const std::uintptr_t start = base.load(std::memory_order_acquire);
+    return address - start < live && bytes.load(std::memory_order_relaxed) == live;
   }
 
   // Do `count` bytes from an address that it holds lie in it?
@@ -75,6 +78,9 @@ struct allocation {
   }
 
   [[nodiscard]] std::uintptr_t start() const noexcept { return base.load(std::memory_order_relaxed); }
+
+  // Says where the next life is; only while it is not live.
+  void move_to(std::uintptr_t address) noexcept { base.store(address, std::memory_order_release); }
 
   // Makes it live.
   void open(std::size_t count) noexcept { bytes.store(count, std::memory_order_release); }

@@ -6,6 +6,7 @@
 #include "embedded/model/backing.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
+#include "embedded/model/ending_allocation.hpp"
 #include "embedded/model/pool_registry.hpp"
 #include "embedded/model/process.hpp"
 
@@ -71,10 +72,10 @@ CUresult create(context& in, const CUDA_ARRAY3D_DESCRIPTOR& wanted, CUarray* out
 CUresult destroy(CUarray handle) {
   array* const found = find(handle);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  allocation* const record = address_map::instance().close(found->memory->start(), memory_kind::array);
-  if (record == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  record->owner->synchronize();
-  release(*record);
+  ending_allocation ended{found->memory->start(), memory_kind::array};
+  if (!ended) return CUDA_ERROR_INVALID_HANDLE;
+  ended.owner().synchronize();
+  release(ended.take());
   return CUDA_SUCCESS;
 }
 

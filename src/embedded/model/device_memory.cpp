@@ -3,6 +3,7 @@
 #include "embedded/model/backing.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
+#include "embedded/model/ending_allocation.hpp"
 #include "embedded/model/external_memory.hpp"
 #include "embedded/model/ipc_memory.hpp"
 #include "embedded/model/managed_advice.hpp"
@@ -64,7 +65,6 @@ allocation* find_device_memory(std::uintptr_t address) noexcept {
 CUresult free_pooled(allocation& block, std::uintptr_t address, engine::point until) {
   memory_pool* pool = block.pool;  // null if another thread frees it, too, and was faster
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  pool->sharing.withdraw(block);
   const bool freed =
       pool->sharing.imported() ? pool->sharing.free(block, address, until) : pool->free(block, address, until);
   return freed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -129,10 +129,10 @@ CUresult free_device(CUdeviceptr address) {
     pool_registry::after_synchronize();
     return status;
   }
-  found = address_map::instance().close(address, found->kind);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->owner->wait_for_work();
-  give_back(*found);
+  ending_allocation ended{address, found->kind};
+  if (!ended) return CUDA_ERROR_INVALID_VALUE;
+  ended.owner().wait_for_work();
+  give_back(ended.take());
   return CUDA_SUCCESS;
 }
 

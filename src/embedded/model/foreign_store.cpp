@@ -30,11 +30,12 @@ foreign_store::piece foreign_store::map(const piece_name& name) const noexcept {
   if (name.store != identity() || name.id == 0 || number >= store_front::capacity) return {};
   const shared_piece& told = front().pieces[number];
   if (told.id.load(std::memory_order_acquire) != name.id) return {};
-  const std::uint64_t address = told.address;
-  const std::uint64_t bytes = told.bytes;
+  const std::uint64_t address = told.address.load(std::memory_order_relaxed);
+  const std::uint64_t bytes = told.bytes.load(std::memory_order_relaxed);
   const std::uint64_t first = address / page * page;
-  // The owner may have given it back, and another piece be there now, while it was read.
-  if (told.id.load(std::memory_order_acquire) != name.id) return {};
+  // The owner may have given it back, and another piece be there now, while it was read: the fence keeps the second look behind.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (told.id.load(std::memory_order_relaxed) != name.id) return {};
   if (bytes == 0 || address + bytes < address || address + bytes > segment_.bytes()) return {};
   const std::size_t length = (address + bytes - first + page - 1) / page * page;
   foreign_mapping pages{segment_.map(first, length), length};

@@ -53,6 +53,7 @@ class foreign_store {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(front_); }
   [[nodiscard]] std::uint64_t identity() const noexcept { return front().identity; }
   [[nodiscard]] int device() const noexcept { return front().device; }
+  [[nodiscard]] const abi::CUmemLocation& place() const noexcept { return front().place; }
   [[nodiscard]] int process() const noexcept { return front().process; }
 
   // A piece, whole pages from one that begins at most `skip` bytes before it. Empty where there is none of that name any

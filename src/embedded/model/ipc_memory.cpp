@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "embedded/model/address_map.hpp"
 #include "embedded/model/context.hpp"
+#include "embedded/model/ending_allocation.hpp"
 #include "embedded/model/foreign_store.hpp"
 #include "embedded/model/ipc_handle.hpp"
 #include "embedded/model/process.hpp"
@@ -108,7 +110,7 @@ CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
 }
 
 CUresult close(CUdeviceptr address) {
-  allocation* last = nullptr;
+  std::optional<ending_allocation> last;
   {
     const std::lock_guard lock{opened().mutex};
     const auto known = std::find_if(opened().all.begin(), opened().all.end(),
@@ -118,11 +120,11 @@ CUresult close(CUdeviceptr address) {
       --known->times;
       return CUDA_SUCCESS;
     }
-    last = address_map::instance().close(address, memory_kind::opened);
-    if (last == nullptr) return CUDA_ERROR_INVALID_VALUE;  // another thread's close was faster
+    if (!last.emplace(address, memory_kind::opened))
+      return CUDA_ERROR_INVALID_VALUE;  // another thread's close was faster
   }
-  last->owner->synchronize();
-  forget(*last);
+  last->owner().synchronize();
+  forget(last->take());
   return CUDA_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 #include "embedded/model/address_map.hpp"
 #include "embedded/model/foreign_store.hpp"
 #include "embedded/model/memory_pool.hpp"
+#include "embedded/model/pool_place.hpp"
 #include "embedded/model/pool_registry.hpp"
 #include "embedded/model/process.hpp"
 
@@ -28,11 +29,25 @@ imported_list& imported() noexcept {
   return list;
 }
 
+// Where a store says that its pool has its memory. False for what no pool's store says.
+bool find_place(const foreign_store& store, pool_place& out) {
+  out.at = store.place();
+  switch (out.at.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return out.at.id == store.device();
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return out.at.id == 0;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+    case CU_MEM_LOCATION_TYPE_INVALID: break;
+  }
+  return false;
+}
+
 }  // namespace
 
 CUresult import(int fd, CUmemoryPool& out) {
   foreign_store store = foreign_store::open(shared_memory::duplicate_of(fd));
-  if (!store) return CUDA_ERROR_UNKNOWN;
+  pool_place place;
+  if (!store || !find_place(store, place)) return CUDA_ERROR_UNKNOWN;
   device* on = this_process().find_device(store.device());
   if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
@@ -44,7 +59,7 @@ CUresult import(int fd, CUmemoryPool& out) {
     return CUDA_SUCCESS;
   }
   all.reserve(all.size() + 1);
-  const CUmemoryPool made = pool_registry::create(*on, {.at = {CU_MEM_LOCATION_TYPE_DEVICE, on->ordinal()}}, 0);
+  const CUmemoryPool made = pool_registry::create(*on, place, 0);
   memory_pool& pool = *pool_registry::find(made);
   pool.sharing.import(std::move(store));
   all.push_back(&pool);

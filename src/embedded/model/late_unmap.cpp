@@ -6,7 +6,6 @@
 #include <exception>
 #include <vector>
 
-#include "embedded/engine/timeline.hpp"
 #include "embedded/model/process.hpp"
 #include "embedded/model/stream.hpp"
 
@@ -33,18 +32,16 @@ std::vector<engine::point> points_under_way() {
 
 }  // namespace
 
+late_unmapping::late_unmapping(std::span<const engine::point> after, void* at, std::size_t bytes) {
+  for (const engine::point until : after) to_.add_wait(until);
+  to_.add(engine::make_operation(unmapping{at, bytes}, engine::operation_kind::work, true));
+}
+
 void unmap_after_work(void* at, std::size_t bytes) noexcept {
-  const unmapping last{at, bytes};
   try {
     const std::vector<engine::point> before = points_under_way();
-    if (before.empty()) return last.run();
-    engine::timeline& line = engine::timeline::acquire();
-    {
-      engine::timeline::submission to{line};
-      for (const engine::point until : before) to.add_wait(until);
-      to.add(engine::make_operation(last, engine::operation_kind::work, true));
-    }
-    line.release_when_drained();
+    if (before.empty()) return unmapping{at, bytes}.run();
+    const late_unmapping last{before, at, bytes};
   } catch (const std::exception&) {
     // Without memory to note it down, the addresses stay taken.
   }

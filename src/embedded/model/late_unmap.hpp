@@ -2,8 +2,32 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+
+#include "embedded/engine/timeline.hpp"
 
 namespace weir::embedded::model {
+
+// Whole pages that are unmapped once some points are reached: not before its end, so that what is known of them can be
+// forgotten first. Others may get the addresses then.
+class late_unmapping {
+ public:
+  // Throws std::bad_alloc, and then the pages stay as they are.
+  late_unmapping(std::span<const engine::point> after, void* at, std::size_t bytes);
+
+ private:
+  struct passing_line {
+    engine::timeline& line = engine::timeline::acquire();
+
+    passing_line() = default;
+    passing_line(const passing_line&) = delete;
+    passing_line& operator=(const passing_line&) = delete;
+    ~passing_line() { line.release_when_drained(); }
+  };
+
+  passing_line own_;
+  engine::timeline::submission to_{own_.line};
+};
 
 // Unmaps whole pages once everything is complete that any stream has been given so far: at once where that is so already,
 // otherwise later, without a wait. Until then nobody else gets the addresses, and they can be touched as they are.

@@ -24,7 +24,7 @@ struct facts {
   std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
 };
 
-// By the number of the first page; each holds up to the next one.
+// By the number of the first page, from 0 on; each holds up to the next one.
 using intervals = std::map<std::size_t, facts>;
 
 // By the id of the allocation; what nothing was said of is not there. Never destroyed: memory may be freed very late.
@@ -49,7 +49,6 @@ pages pages_of(const allocation& memory, std::uintptr_t address, std::size_t byt
 
 // Makes an interval begin at a page.
 intervals::iterator split(intervals& in, std::size_t at) {
-  if (in.empty()) in.emplace(0, facts{});
   const auto next = in.upper_bound(at);
   const auto holder = std::prev(next);
   return holder->first == at ? holder : in.emplace_hint(next, at, holder->second);
@@ -60,7 +59,9 @@ void change(const allocation& memory, std::uintptr_t address, std::size_t bytes,
   const pages touched = pages_of(memory, address, bytes);
   everything& known = all();
   const std::lock_guard lock{known.mutex};
-  intervals& in = known.said[memory.id];
+  auto found = known.said.find(memory.id);
+  if (found == known.said.end()) found = known.said.emplace(memory.id, intervals{{0, facts{}}}).first;
+  intervals& in = found->second;
   split(in, touched.first);
   const auto end = split(in, touched.last);
   for (auto each = in.find(touched.first); each != end; ++each) change_one(each->second);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
+#include <new>
 
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
@@ -54,6 +55,7 @@ void memory_pool::open(device& on, const pool_place& place, std::size_t max_byte
 
 void memory_pool::end() noexcept {
   const std::lock_guard lock{lock_};
+  life_.store(life() + 1, std::memory_order_release);
   destroyed_ = true;
   threshold_ = 0;
 }
@@ -69,17 +71,18 @@ void memory_pool::close() noexcept {
   range_.drop(sharing.store());
 }
 
-CUresult memory_pool::allocate(std::size_t bytes, stream& by, CUdeviceptr* out) {
+CUresult memory_pool::allocate(std::size_t bytes, stream& by, std::uint64_t in_life, CUdeviceptr* out) {
   *out = 0;
   if (bytes == 0) return CUDA_SUCCESS;
   if (bytes > device_->total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (by.role() != stream_role::non_blocking)
     by.wait({});  // for what the default stream orders: the allocation comes after it, too
-  allocation* block = take_free(bytes, by, false);
+  allocation* block = take_free(bytes, by, in_life, false);
   while (block == nullptr) {
-    const bool more = grow(block_extent(bytes), by);
-    block = more ? take_free(bytes, by, true) : take_pending(bytes, by);
-    if (!more && block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    const bool more = grow(block_extent(bytes), by, in_life);
+    block = more ? take_free(bytes, by, in_life, true) : take_pending(bytes, by, in_life);
+    if (block == nullptr && life() != in_life) return CUDA_ERROR_INVALID_VALUE;
+    if (block == nullptr && !more) return CUDA_ERROR_OUT_OF_MEMORY;
   }
   *out = block->start();
   return CUDA_SUCCESS;
@@ -88,9 +91,10 @@ CUresult memory_pool::allocate(std::size_t bytes, stream& by, CUdeviceptr* out) 
 bool memory_pool::free(allocation& record, std::uintptr_t address, engine::point until) {
   const std::lock_guard lock{lock_};
   if (record.pool != this || record.start() != address || !record.holds(address)) return false;
+  space_.give(*record.block, until);  // the last that may throw
   if (place_.is_managed()) managed_advice::forget(record);
-  space_.give(*record.block, until);
   const std::size_t bytes = record.close();
+  sharing.withdraw(record);
   if (until.line != nullptr) used_ -= bytes;                   // an H200 does not count what the host frees at once
   const bool forbid_later = exact_blocks && !until.reached();  // by whoever waits for that
   if (exact_blocks && !forbid_later) forbid(reinterpret_cast<void*>(address), bytes);
@@ -125,9 +129,10 @@ void memory_pool::give_out(pool_block& block, std::size_t bytes) noexcept {
   record.open(bytes);
 }
 
-allocation* memory_pool::take_free(std::size_t bytes, const stream& by, bool has_grown) {
+allocation* memory_pool::take_free(std::size_t bytes, const stream& by, std::uint64_t in_life, bool has_grown) {
   const std::size_t extent = block_extent(bytes);
   const std::lock_guard lock{lock_};
+  if (life() != in_life) return nullptr;
   // What was added is not used alone where it was added to something.
   pool_block* block = has_grown ? space_.find_adjoining(extent, asker(by)) : find(extent, asker(by));
   if (block == nullptr) return nullptr;
@@ -137,13 +142,13 @@ allocation* memory_pool::take_free(std::size_t bytes, const stream& by, bool has
 }
 
 // What is still in use, with the stream made to wait for its end.
-allocation* memory_pool::take_pending(std::size_t bytes, stream& by) {
+allocation* memory_pool::take_pending(std::size_t bytes, stream& by, std::uint64_t in_life) {
   const std::size_t extent = block_extent(bytes);
   std::vector<engine::point> ends;
   pool_block* block = nullptr;
   {
     const std::lock_guard lock{lock_};
-    if (!internal_dependencies_) return nullptr;
+    if (!internal_dependencies_ || life() != in_life) return nullptr;
     block = find(extent, asker(by, true));
     if (block == nullptr) return nullptr;
     std::size_t together = 0;
@@ -156,26 +161,26 @@ allocation* memory_pool::take_pending(std::size_t bytes, stream& by) {
   }
   try {
     for (const engine::point end : ends) by.wait(end);
-  } catch (...) {
+  } catch (const std::bad_alloc&) {
+    // Without memory for the waits, the host waits.
     for (const engine::point end : ends) engine::wait(end);
-    (void)free(*block->record, block->record->start(), {});
-    throw;
   }
   return block->record;
 }
 
 // Reserves memory for a block. False where the pool's limit or the device's memory is reached, with all idle memory given up.
-bool memory_pool::grow(std::size_t extent, stream& by) {
-  if (grow_if_there(extent, by)) return true;
+bool memory_pool::grow(std::size_t extent, stream& by, std::uint64_t in_life) {
+  if (grow_if_there(extent, by, in_life)) return true;
   give_up_idle(&by);
-  if (grow_if_there(extent, by)) return true;
-  if (is_limited_below(extent)) return false;
+  if (grow_if_there(extent, by, in_life)) return true;
+  if (is_limited_below(extent, in_life)) return false;
   pool_registry::give_up_idle(*device_, &by);
-  return grow_if_there(extent, by);
+  return grow_if_there(extent, by, in_life);
 }
 
-bool memory_pool::grow_if_there(std::size_t extent, const stream& by) {
+bool memory_pool::grow_if_there(std::size_t extent, const stream& by, std::uint64_t in_life) {
   const std::lock_guard lock{lock_};
+  if (life() != in_life) return false;
   if (!space_.is_open() && !open_space()) return false;
   std::size_t missing = 0;
   pool_block* absent = space_.find_absent(extent, asker(by), missing);
@@ -216,8 +221,9 @@ bool memory_pool::open_space() {
   return true;
 }
 
-bool memory_pool::is_limited_below(std::size_t more) const noexcept {
+bool memory_pool::is_limited_below(std::size_t more, std::uint64_t in_life) const noexcept {
   const std::lock_guard lock{lock_};
+  if (life() != in_life) return true;
   return max_bytes_ != 0 && reserved_ + more > max_bytes_;
 }
 
@@ -257,7 +263,11 @@ void memory_pool::give_up_idle(stream* by) noexcept { release_idle(leaves::at_le
 // Gives chunks back that nobody uses any more, or only the stream.
 void memory_pool::release_idle(leaves what, std::size_t bytes, bool complete_will_do, const stream* by) noexcept {
   const std::lock_guard lock{lock_};
-  while (what == leaves::at_most ? reserved_ > bytes : reserved_ >= bytes + chunk_bytes_) {
+  const auto is_above = [&] {
+    if (what == leaves::at_most) return reserved_ > bytes;
+    return reserved_ >= chunk_bytes_ && reserved_ - chunk_bytes_ >= bytes;
+  };
+  while (is_above()) {
     const pool_space::idle_memory idle = space_.remove_idle(complete_will_do, by != nullptr ? &by->line() : nullptr);
     if (idle.at == nullptr) return;
     reserved_ -= idle.bytes;

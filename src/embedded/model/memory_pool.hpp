@@ -51,9 +51,13 @@ class memory_pool {
   [[nodiscard]] abi::CUmemoryPool handle() const noexcept { return handle_; }
   void set_handle(abi::CUmemoryPool handle) noexcept { handle_ = handle; }
 
+  // Which life it is in; another once end() was called.
+  [[nodiscard]] std::uint64_t life() const noexcept { return life_.load(std::memory_order_acquire); }
+
   // A block for work that is submitted to the stream from now on. No bytes give null. CUDA_ERROR_OUT_OF_MEMORY where
-  // the pool's or the device's memory is used up. Throws std::bad_alloc.
-  abi::CUresult allocate(std::size_t bytes, stream& by, abi::CUdeviceptr* out);
+  // the pool's or the device's memory is used up; CUDA_ERROR_INVALID_VALUE where that life is over, also because it ends
+  // meanwhile. Throws std::bad_alloc.
+  abi::CUresult allocate(std::size_t bytes, stream& by, std::uint64_t in_life, abi::CUdeviceptr* out);
 
   // Takes back the block at an address; it is in use until the point. False if it is free already, or not what the
   // caller took it for, because another thread freed it, too. Throws std::bad_alloc, and then nothing has changed.
@@ -93,11 +97,12 @@ class memory_pool {
   void give_out(pool_block& block, std::size_t bytes) noexcept;
   bool open_space();
 
-  allocation* take_free(std::size_t bytes, const stream& by, bool has_grown);
-  allocation* take_pending(std::size_t bytes, stream& by);
-  bool grow(std::size_t extent, stream& by);
-  bool grow_if_there(std::size_t extent, const stream& by);
-  bool is_limited_below(std::size_t more) const noexcept;
+  // Nothing is found where that life is over.
+  allocation* take_free(std::size_t bytes, const stream& by, std::uint64_t in_life, bool has_grown);
+  allocation* take_pending(std::size_t bytes, stream& by, std::uint64_t in_life);
+  bool grow(std::size_t extent, stream& by, std::uint64_t in_life);
+  bool grow_if_there(std::size_t extent, const stream& by, std::uint64_t in_life);
+  bool is_limited_below(std::size_t more, std::uint64_t in_life) const noexcept;
   bool forbid_free() const noexcept;
   [[nodiscard]] abi::CUmemAccess_flags access_of_devices() const noexcept;
   [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? device_ : nullptr; }
@@ -111,6 +116,8 @@ class memory_pool {
   std::size_t max_bytes_ = 0;    // 0: the device's memory is the limit
   std::size_t chunk_bytes_ = 0;  // the steps in which it grows
   abi::CUmemoryPool handle_ = nullptr;
+
+  std::atomic<std::uint64_t> life_{0};  // set with the lock held
 
   mutable engine::spin_lock lock_;  // guards what follows
   pool_range range_;

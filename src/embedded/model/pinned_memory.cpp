@@ -5,6 +5,7 @@
 #include "embedded/model/address_space.hpp"
 #include "embedded/model/backing.hpp"
 #include "embedded/model/context.hpp"
+#include "embedded/model/ending_allocation.hpp"
 #include "embedded/model/memory.hpp"
 #include "embedded/model/settings.hpp"
 
@@ -51,11 +52,12 @@ CUresult allocate_pinned(context& in, std::size_t bytes, unsigned flags, void** 
 CUresult free_pinned(void* pointer) {
   if (pointer == nullptr) return CUDA_SUCCESS;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  allocation* found = address_map::instance().close(address, memory_kind::pinned);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->owner->wait_for_work();
-  const std::size_t extent = found->extent;
-  address_map::instance().remove(*found);
+  ending_allocation ended{address, memory_kind::pinned};
+  if (!ended) return CUDA_ERROR_INVALID_VALUE;
+  ended.owner().wait_for_work();
+  allocation& record = ended.take();
+  const std::size_t extent = record.extent;
+  address_map::instance().remove(record);
   backing::give_back(pointer, extent, nullptr);
   return CUDA_SUCCESS;
 }
@@ -87,12 +89,11 @@ CUresult register_host(context& in, void* pointer, std::size_t bytes, unsigned f
 CUresult unregister_host(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  allocation* found = address_map::find(address);
-  if (found == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-  found = address_map::instance().close(address, memory_kind::registered);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  found->owner->wait_for_work();
-  address_map::instance().remove(*found);
+  if (address_map::find(address) == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  ending_allocation ended{address, memory_kind::registered};
+  if (!ended) return CUDA_ERROR_INVALID_VALUE;
+  ended.owner().wait_for_work();
+  address_map::instance().remove(ended.take());
   return CUDA_SUCCESS;
 }
 

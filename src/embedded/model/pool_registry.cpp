@@ -88,6 +88,13 @@ CUmemoryPool create(device& on, const pool_place& place, std::size_t max_bytes) 
 
 memory_pool* find(CUmemoryPool handle) noexcept { return the_registry().handles.find(handle); }
 
+living_pool find_living(CUmemoryPool handle) noexcept {
+  memory_pool* const found = find(handle);
+  if (found == nullptr) return {};
+  const std::uint64_t life = found->life();
+  return find(handle) == found ? living_pool{found, life} : living_pool{};  // it may have ended before it was asked
+}
+
 CUmemoryPool handle_of(const memory_pool& pool) noexcept { return pool.handle(); }
 
 bool destroy(CUmemoryPool handle) noexcept {
@@ -121,6 +128,15 @@ memory_pool& current_pool(device& of) {
   return default_pool(of);
 }
 
+// One that is still current when it has told its life is so in that one, or has ended since.
+living_pool current_living_pool(device& of) {
+  for (;;) {
+    memory_pool& pool = current_pool(of);
+    const std::uint64_t life = pool.life();
+    if (&current_pool(of) == &pool) return {&pool, life};
+  }
+}
+
 memory_pool* default_pool(device& on, const pool_place& place) {
   if (place.is_device()) return &default_pool(on);
   registry& known = the_registry();
@@ -135,11 +151,17 @@ memory_pool* current_pool(device& on, const pool_place& place) {
   return pools_of(known, on, place).current;
 }
 
-void make_current(device& on, const pool_place& place, memory_pool& pool) {
-  if (place.is_device()) return on.current_pool.store(&pool, std::memory_order_release);
+bool make_current(device& on, const pool_place& place, CUmemoryPool handle) {
   registry& known = the_registry();
   const std::lock_guard lock{known.mutex};
-  pools_of(known, on, place).current = &pool;
+  memory_pool* const pool = find(handle);
+  if (pool == nullptr) return false;
+  if (place.is_device()) {
+    on.current_pool.store(pool, std::memory_order_release);
+  } else {
+    pools_of(known, on, place).current = pool;
+  }
+  return true;
 }
 
 void settle_all() noexcept {

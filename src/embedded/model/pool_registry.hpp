@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "driver/abi.hpp"
 
@@ -22,6 +23,15 @@ namespace pool_registry {
 // The pool behind a handle; null where there is none.
 [[nodiscard]] memory_pool* find(abi::CUmemoryPool handle) noexcept;
 
+// A pool in one of its lives.
+struct living_pool {
+  memory_pool* pool;
+  std::uint64_t life;
+};
+
+// The same with the life that the handle is of.
+[[nodiscard]] living_pool find_living(abi::CUmemoryPool handle) noexcept;
+
 // The handle of a pool, also of one that is destroyed.
 [[nodiscard]] abi::CUmemoryPool handle_of(const memory_pool& pool) noexcept;
 
@@ -32,12 +42,15 @@ bool destroy(abi::CUmemoryPool handle) noexcept;
 // A device's own pool, and the one that allocations come from unless they name one. Throw std::bad_alloc.
 [[nodiscard]] memory_pool& default_pool(device& of);
 [[nodiscard]] memory_pool& current_pool(device& of);
+[[nodiscard]] living_pool current_living_pool(device& of);
 
 // The same of any place; the device as for create(). A place that is no device has no current pool once that was
 // destroyed, until it is given one: null then. Throw std::bad_alloc.
 [[nodiscard]] memory_pool* default_pool(device& on, const pool_place& place);
 [[nodiscard]] memory_pool* current_pool(device& on, const pool_place& place);
-void make_current(device& on, const pool_place& place, memory_pool& pool);
+
+// False where there is no pool with the handle any more.
+bool make_current(device& on, const pool_place& place, abi::CUmemoryPool handle);
 
 // To be called by a thread that has waited for work: what pools hold idle above their thresholds goes back to the
 // devices. One load where there is nothing.

@@ -4,28 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <utility>
 
-#include "embedded/engine/timeline.hpp"
 #include "embedded/model/address_map.hpp"
 #include "embedded/model/ipc_handle.hpp"
+#include "embedded/model/late_unmap.hpp"
 #include "embedded/model/memory_pool.hpp"
 
 namespace weir::embedded::model {
 
 using namespace abi;
-
-namespace {
-
-// Ends a mapping when work that may use it is done.
-struct unmap_later {
-  void* at;
-  std::size_t bytes;
-
-  void run() const noexcept { const foreign_mapping ended{at, bytes}; }
-};
-
-}  // namespace
 
 void pool_sharing::clear() noexcept {
   const std::lock_guard lock{mutex_};
@@ -35,8 +25,8 @@ void pool_sharing::clear() noexcept {
   foreign_ = {};
 }
 
-CUresult pool_sharing::make(int device) noexcept {
-  store_ = shared_store::create(device);
+CUresult pool_sharing::make(int device, const CUmemLocation& place) noexcept {
+  store_ = shared_store::create(device, place);
   return store_ != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -69,7 +59,7 @@ CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) 
 }
 
 void pool_sharing::withdraw(allocation& block) noexcept {
-  if (block.piece.load(std::memory_order_relaxed) < 0) return;
+  if (!handed_out_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock{mutex_};
   if (const int piece = block.piece.exchange(-1, std::memory_order_relaxed); piece >= 0) store_->withdraw(piece);
 }
@@ -95,6 +85,7 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as,
   const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
   allocation& record = address_map::instance().add(start, piece.bytes);
   record.kind = memory_kind::pooled;
+  record.on_host = as.place().is_host();
   record.on = &as.owner();
   record.pool = &as;
   open_.push_back({name, &record, std::move(piece.pages)});
@@ -107,16 +98,12 @@ bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point
   const std::lock_guard lock{mutex_};
   const auto known = std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.record == &block; });
   if (known == open_.end() || block.start() != address) return false;
-  engine::timeline* later = until.reached() ? nullptr : &engine::timeline::acquire();
-  if (later != nullptr) {
-    {
-      engine::timeline::submission to{*later};
-      to.add_wait(until);
-      const std::size_t bytes = known->pages.bytes();
-      to.add(engine::make_operation(unmap_later{known->pages.release(), bytes}, engine::operation_kind::work, true));
-    }
-    later->release_when_drained();
+  std::optional<late_unmapping> later;
+  if (!until.reached()) {
+    later.emplace(std::span{&until, 1}, known->pages.get(), known->pages.bytes());
+    (void)known->pages.release();
   }
+  // Before the pages go, now or at the end of `later`: others may get the addresses then.
   (void)block.close();
   address_map::instance().remove(block);
   open_.erase(known);

@@ -27,7 +27,7 @@ class pool_sharing {
 
   // For a pool of this process: what is allocated from now on may be shared. CUDA_ERROR_OUT_OF_MEMORY where the system
   // has no store for it.
-  abi::CUresult make(int device) noexcept;
+  abi::CUresult make(int device, const abi::CUmemLocation& place) noexcept;
 
   // Where the pool's memory lies; null for a pool of this process alone.
   [[nodiscard]] shared_store* store() const noexcept { return store_; }
@@ -39,7 +39,7 @@ class pool_sharing {
   abi::CUresult hand_out(int& fd) noexcept;
 
   // What another process finds an allocation of the pool by, once the pool was handed out. withdraw() is told when the
-  // allocation ends.
+  // allocation has ended, before its record may have another life.
   abi::CUresult describe(allocation& block, abi::CUmemPoolPtrExportData& out) noexcept;
   void withdraw(allocation& block) noexcept;
 

@@ -21,7 +21,7 @@ constexpr int most_devices = 64;
 
 }  // namespace
 
-shared_store* shared_store::create(int device) noexcept {
+shared_store* shared_store::create(int device, const abi::CUmemLocation& place) noexcept {
   shared_memory segment = shared_memory::create(all_addresses, "weir-device");
   if (!segment) return nullptr;
   auto* front = static_cast<store_front*>(segment.map(0, front_bytes));
@@ -32,6 +32,7 @@ shared_store* shared_store::create(int device) noexcept {
   }
   front->process = getpid();
   front->device = device;
+  front->place = place;
   front->mark = store_front::right_mark;
   auto* made = new (std::nothrow) shared_store{std::move(segment), front};
   if (made == nullptr) munmap(front, front_bytes);
@@ -47,7 +48,7 @@ shared_store* shared_store::of_device(int device) noexcept {
   const std::lock_guard lock{making};
   shared_store* store = known.load(std::memory_order_acquire);
   if (store == nullptr) {
-    store = create(device);
+    store = create(device, {abi::CU_MEM_LOCATION_TYPE_DEVICE, device});
     known.store(store, std::memory_order_release);
   }
   return store;
@@ -86,8 +87,10 @@ int shared_store::publish(unsigned long long id, std::uintptr_t address, std::si
   if (number == static_cast<int>(store_front::capacity)) return -1;
   if (number == used_) ++used_;
   shared_piece& piece = front_->pieces[static_cast<std::size_t>(number)];
-  piece.address = address;
-  piece.bytes = bytes;
+  // Who reads one of these two while another piece is here finds the id of that one, or none, afterwards.
+  std::atomic_thread_fence(std::memory_order_release);
+  piece.address.store(address, std::memory_order_relaxed);
+  piece.bytes.store(bytes, std::memory_order_relaxed);
   piece.id.store(id, std::memory_order_release);
   return number;
 }

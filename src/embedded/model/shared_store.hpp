@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "driver/abi.hpp"
 #include "embedded/model/shared_memory.hpp"
 
 namespace weir::embedded::model {
@@ -14,8 +15,8 @@ namespace weir::embedded::model {
 // A piece of memory that may be opened elsewhere, as the store's first pages tell it to whoever has the store.
 struct shared_piece {
   std::atomic<unsigned long long> id{0};  // the allocation's; 0 where there is none
-  std::uint64_t address = 0;              // in the process that owns it, which is its offset in the store, too
-  std::uint64_t bytes = 0;
+  std::atomic<std::uint64_t> address{0};  // in the process that owns it, which is its offset in the store, too
+  std::atomic<std::uint64_t> bytes{0};
 };
 
 // What every process sees of a store: whose it is, and the pieces that may be opened.
@@ -26,8 +27,9 @@ struct store_front {
   std::uint64_t mark;
   std::uint64_t identity;  // never the same for two stores
   std::int32_t process;
-  std::int32_t device;  // the ordinal of the device whose memory it is
-  std::uint64_t reserved[5];
+  std::int32_t device;       // the ordinal of the device whose memory it is
+  abi::CUmemLocation place;  // where the memory is: that device, or the host
+  std::uint64_t reserved[4];
   std::array<shared_piece, capacity> pieces;
 };
 
@@ -40,8 +42,9 @@ struct store_front {
 // Thread safety: all members, from any thread.
 class shared_store {
  public:
-  // A store for memory of a device, counted once. Null where the system gives none; memory is this process's alone then.
-  [[nodiscard]] static shared_store* create(int device) noexcept;
+  // A store for memory at a place, which is a device's or counts as one's, counted once. Null where the system gives none; memory is
+  // this process's alone then.
+  [[nodiscard]] static shared_store* create(int device, const abi::CUmemLocation& place) noexcept;
 
   // The store of what cuMemAlloc gives out on a device; it has no end. Null as before.
   [[nodiscard]] static shared_store* of_device(int device) noexcept;

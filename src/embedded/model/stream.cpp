@@ -108,13 +108,6 @@ point stream::submit(const operation& op) {
   return to.end();
 }
 
-point stream::submit(std::span<const operation> ops) {
-  timeline::submission to{*line_};
-  order_with_default_stream(to);
-  for (const operation& op : ops) to.add(op);
-  return to.end();
-}
-
 point stream::record() {
   timeline::submission to{*line_};
   if (role_ != stream_role::non_blocking) order_with_default_stream(to);

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
@@ -58,10 +57,7 @@ class stream {
   // Submits an operation of the engine, whatever the capture state. Gives the point at which it is complete.
   engine::point submit(const engine::operation& op);
 
-  // Submits several as one step.
-  engine::point submit(std::span<const engine::operation> ops);
-
-  // Submits what fill(submission) adds, as one step. Gives the point at which it is complete.
+  // Submits what fill(submission) adds, as one step; also if it throws, what it has added by then. Gives the point at which it is complete.
   template <class Fill>
   engine::point submit_many(Fill&& fill) {
     engine::timeline::submission to{*line_};

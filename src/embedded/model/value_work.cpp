@@ -9,15 +9,15 @@ using namespace abi;
 
 namespace {
 
-// A word that streams may use: aligned, in device, pinned or registered memory, not in managed, nor in a pool's. It may reach over the
-// end of an allocation, as far as memory is there. A capture keeps the address as it is given.
-CUresult find_word(CUdeviceptr address, std::uint32_t size, word_check check, void*& out) {
+// A word that streams may use so: aligned, in device, pinned or registered memory, not in managed, nor in a pool's. It may reach over
+// the end of an allocation, as far as memory is there. A capture keeps the address as it is given.
+CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags use, word_check check, void*& out) {
   if (address % size != 0) return CUDA_ERROR_INVALID_VALUE;
   out = reinterpret_cast<void*>(address);
   if (check == word_check::alignment) return CUDA_SUCCESS;
   const allocation* in = address_map::find(address);
   if (in == nullptr || in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
-      address - in->start() + size > in->extent) {
+      address - in->start() + size > in->extent || !in->lets(use)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
@@ -31,7 +31,9 @@ CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size,
   if ((flags & ~flush) > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & flush) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // as the device attribute says
   void* word = nullptr;
-  if (const CUresult status = find_word(address, size, check, word); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READ, check, word);
+      status != CUDA_SUCCESS)
+    return status;
   out = {word, value, flags, size};
   return CUDA_SUCCESS;
 }
@@ -41,7 +43,9 @@ CUresult make_write(CUdeviceptr address, std::uint64_t value, std::uint32_t size
   if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
     return CUDA_ERROR_INVALID_VALUE;  // an H200 knows no write without barrier
   void* word = nullptr;
-  if (const CUresult status = find_word(address, size, check, word); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, check, word);
+      status != CUDA_SUCCESS)
+    return status;
   out = {word, value, size};
   return CUDA_SUCCESS;
 }
