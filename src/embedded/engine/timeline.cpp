@@ -21,6 +21,7 @@ namespace {
 struct timeline_pool {
   spin_lock lock;
   std::vector<timeline*> free;
+  std::size_t all = 0;
 };
 
 timeline_pool& pool() {
@@ -40,6 +41,7 @@ timeline& timeline::acquire() {
       line->submitting_.renew();
       return *line;
     }
+    p.free.reserve(++p.all);  // giving one back cannot fail
   }
   return *new timeline;
 }
