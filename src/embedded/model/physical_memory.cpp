@@ -176,6 +176,8 @@ CUresult import_descriptor(int descriptor, CUmemGenericAllocationHandle* out) {
   shared_memory segment = shared_memory::duplicate_of(descriptor);
   label said{};
   if (!segment || !read_label(segment, said)) return CUDA_ERROR_UNKNOWN;
+  // Of a device that this process does not have, or another program's writing.
+  if (const CUresult status = check(said.properties); status != CUDA_SUCCESS) return status;
   said.properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;  // what was imported is not handed on
   shared_pages pages = shared_pages::of(segment, said.bytes);
   if (!pages) return CUDA_ERROR_OUT_OF_MEMORY;
