@@ -69,7 +69,8 @@ class mapped_buffer {
   mapped_buffer& operator=(mapped_buffer&&) noexcept = default;
 
   // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a second time. The memory
-  // itself is the exporter's and stays. cuEventSynchronize, cuMemFree.
+  // itself is the exporter's and stays. While a capture begun through weir is open: refused (stream_capture_unsupported),
+  // for it would break that; it is as it was then. cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
@@ -115,7 +116,7 @@ class WEIR_EXPORT external_memory {
   ~external_memory();
 
   // Lets go of it now; does nothing a second time. Ends the import unless something is still mapped from it, and reports
-  // what fails. cuDestroyExternalMemory.
+  // what fails. In a capture: allowed, in whatever thread. cuDestroyExternalMemory.
   void close(call_site at = call_site::current());
   [[nodiscard]] bool closed() const noexcept { return import_ == nullptr; }
 

@@ -85,7 +85,8 @@ class ipc_buffer {
   [[nodiscard]] bool opened() const noexcept { return memory_.opened(); }
 
   // Frees it, or closes what was opened, waiting for the streams that use it, and reports what fails. Does nothing a
-  // second time. cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
+  // second time. While a capture begun through weir is open: refused (stream_capture_unsupported), for it would break that;
+  // it is as it was then. cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
   void close(call_site at = call_site::current()) { memory_.close(at); }
   [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 

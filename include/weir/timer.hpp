@@ -77,7 +77,7 @@ class WEIR_EXPORT timings {
 // time. In a host function: refused. Thread safety: as any object. The stream has to live as long as it.
 class WEIR_EXPORT timer {
  public:
-  // The section begins here. cuStreamIsCapturing, cuEventRecord, now and then cuEventCreate.
+  // The section begins here. cuStreamIsCapturing, cuCtxGetId, cuEventRecord, now and then cuEventCreate.
   [[nodiscard]] timer(timings& into, std::string_view name, stream_ref stream, call_site at = call_site::current());
   timer(const timer&) = delete;
   timer& operator=(const timer&) = delete;
@@ -97,6 +97,7 @@ class WEIR_EXPORT timer {
   unsigned long long order_;
   CUevent_st* start_;
   CUctx_st* context_;
+  unsigned long long context_number_;
 };
 
 }  // namespace weir

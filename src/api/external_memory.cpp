@@ -7,6 +7,8 @@
 #include "api/may_wait.hpp"
 #include "api/offered_descriptor.hpp"
 #include "api/primary_context.hpp"
+#include "api/refuse_in_capture.hpp"
+#include "api/relaxed_captures.hpp"
 
 #include <unistd.h>
 
@@ -114,6 +116,7 @@ void mapped_memory::close(call_site at) {
   if (closed()) return;
   const subject on = subject::memory(address_);
   permit("cuMemFree", on, at);
+  refuse_in_captures("cuMemFree", on, at);
   may_wait("cuMemFree", at);
   void* const address = address_;
   first_failure failure;
@@ -173,6 +176,7 @@ void external_memory::close(call_site at) {
   if (closed()) return;
   const weir::device gpu = import_->gpu;
   permit("cuDestroyExternalMemory", gpu, at);
+  const relaxed_captures unharmed{at};
   first_failure failure;
   drop(std::exchange(import_, nullptr), failure);
   if (failure.code != errc::success) fail(failure.code, failure.call, gpu, at);

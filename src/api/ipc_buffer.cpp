@@ -6,6 +6,7 @@
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
+#include "api/refuse_in_capture.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -113,6 +114,7 @@ void ipc_memory::close(call_site at) {
   const subject on = subject::memory(address_);
   const char* const call = ending_call(opened_);
   permit(call, on, at);
+  refuse_in_captures(call, on, at);
   may_wait(call, at);
   void* const address = address_;
   const CUcontext context = device_context_;

@@ -56,7 +56,7 @@ class thread_events {
   }
 
   CUevent of(CUcontext context, call_site at) {
-    const unsigned long long number = number_of(context);
+    const unsigned long long number = number_of(context, at);
     const auto same = [&](const owned_event& e) { return e.context == number; };
     if (const auto found = std::ranges::find_if(mine_, same); found != mine_.end()) return found->event;
     mine_.reserve(mine_.size() + 1);
@@ -77,12 +77,6 @@ class thread_events {
   }
 
  private:
-  // Older drivers have no numbers for contexts; then the handle has to do.
-  static unsigned long long number_of(CUcontext context) noexcept {
-    unsigned long long number = 0;
-    return driver().cuCtxGetId(context, &number) == CUDA_SUCCESS ? number : device_address(context);
-  }
-
   std::vector<owned_event> mine_;
 };
 

@@ -88,4 +88,13 @@ inline constinit std::atomic<std::uint32_t> streams_destroyed{0};
 // The context of any stream: known, asked for, or, of a default stream, the current one.
 [[nodiscard]] abi::CUcontext context_of(abi::CUstream stream, call_site at);
 
+// A context's number, which is never used again; its handle may be. Older drivers have none: then the handle has to do.
+[[nodiscard]] inline unsigned long long number_of(abi::CUcontext context, call_site at) {
+  unsigned long long number = 0;
+  const abi::CUresult answer = driver().cuCtxGetId(context, &number);
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return device_address(context);
+  check(answer, "cuCtxGetId", subject{context}, at);
+  return number;
+}
+
 }  // namespace weir::detail

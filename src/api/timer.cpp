@@ -23,12 +23,13 @@ void refuse_capture(stream_ref stream, call_site at) {
 }
 
 // A timed event of the stream's context, recorded there.
-abi::CUevent record(detail::timing_book& book, stream_ref stream, abi::CUcontext context, call_site at) {
-  const abi::CUevent event = book.take_event(context, at);
+abi::CUevent record(detail::timing_book& book, stream_ref stream, abi::CUcontext context, unsigned long long number,
+                    call_site at) {
+  const abi::CUevent event = book.take_event(context, number, at);
   try {
     stream.record(event_ref{event}, at);
   } catch (...) {
-    book.give_back(context, event);
+    book.give_back(number, event);
     throw;
   }
   return event;
@@ -77,9 +78,10 @@ timer::timer(timings& into, std::string_view name, stream_ref stream, call_site 
     : book_{&into.book("weir::timer", at)}, stream_{stream} {
   refuse_capture(stream, at);
   context_ = detail::context_of(stream.get(), at);
+  context_number_ = detail::number_of(context_, at);
   name_ = book_->number_of(name);
   order_ = book_->next_order();
-  start_ = record(*book_, stream, context_, at);
+  start_ = record(*book_, stream, context_, context_number_, at);
   book_->hold();
 }
 
@@ -96,11 +98,11 @@ void timer::stop(call_site at) {
   if (book_ == nullptr) return;
   try {
     refuse_capture(stream_, at);
-    const abi::CUevent end = record(*book_, stream_, context_, at);
+    const abi::CUevent end = record(*book_, stream_, context_, context_number_, at);
     try {
-      book_->add({name_, order_, context_, start_, end});
+      book_->add({name_, order_, context_number_, start_, end});
     } catch (...) {
-      book_->give_back(context_, end);
+      book_->give_back(context_number_, end);
       throw;
     }
   } catch (...) {
@@ -112,7 +114,7 @@ void timer::stop(call_site at) {
 
 void timer::cancel() noexcept {
   if (book_ == nullptr) return;
-  book_->give_back(context_, start_);
+  book_->give_back(context_number_, start_);
   std::exchange(book_, nullptr)->let_go();
 }
 

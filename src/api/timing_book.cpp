@@ -72,10 +72,10 @@ void timing_book::count_in_oldest() noexcept {
   pending_.pop_front();
 }
 
-CUevent timing_book::take_event(CUcontext context, call_site at) {
+CUevent timing_book::take_event(CUcontext context, unsigned long long number, call_site at) {
   {
     const std::lock_guard lock{lock_};
-    const auto known = [&] { return std::ranges::find(events_, context, &kept_event::context); };
+    const auto known = [&] { return std::ranges::find(events_, number, &kept_event::context); };
     auto found = known();
     if (found == events_.end() && !pending_.empty()) {
       const relaxed_captures allowed{at};
@@ -95,7 +95,7 @@ CUevent timing_book::take_event(CUcontext context, call_site at) {
   return event;
 }
 
-void timing_book::keep(CUcontext context, CUevent event) noexcept {
+void timing_book::keep(unsigned long long context, CUevent event) noexcept {
   try {
     events_.push_back({context, event});
   } catch (const std::bad_alloc&) {
@@ -103,7 +103,7 @@ void timing_book::keep(CUcontext context, CUevent event) noexcept {
   }
 }
 
-void timing_book::give_back(CUcontext context, CUevent event) noexcept {
+void timing_book::give_back(unsigned long long context, CUevent event) noexcept {
   if (in_forked_child()) return;
   const std::lock_guard lock{lock_};
   keep(context, event);

@@ -25,7 +25,7 @@ class timing_book {
   struct section {
     std::size_t name;
     unsigned long long order;  // of the beginnings
-    abi::CUcontext context;
+    unsigned long long context;
     abi::CUevent start;
     abi::CUevent end;
   };
@@ -34,9 +34,10 @@ class timing_book {
   [[nodiscard]] std::size_t number_of(std::string_view name);
   [[nodiscard]] unsigned long long next_order() noexcept { return order_.fetch_add(1, std::memory_order_relaxed); }
 
-  // A timed event of that context, to be given back or to become a part of a section.
-  [[nodiscard]] abi::CUevent take_event(abi::CUcontext context, call_site at);
-  void give_back(abi::CUcontext context, abi::CUevent event) noexcept;
+  // A timed event of that context, to be given back or to become a part of a section. Contexts are told apart by their
+  // numbers: a handle may come again, and the events of the context that had it before are gone.
+  [[nodiscard]] abi::CUevent take_event(abi::CUcontext context, unsigned long long number, call_site at);
+  void give_back(unsigned long long context, abi::CUevent event) noexcept;
 
   // Both of its events are the book's from here on; if this throws they still are the caller's.
   void add(const section& what);
@@ -52,14 +53,14 @@ class timing_book {
 
  private:
   struct kept_event {
-    abi::CUcontext context;
+    unsigned long long context;
     abi::CUevent event;
   };
   ~timing_book();
   // With the lock held.
   void count_in(const section& what, float milliseconds) noexcept;
   void count_in_oldest() noexcept;
-  void keep(abi::CUcontext context, abi::CUevent event) noexcept;
+  void keep(unsigned long long context, abi::CUevent event) noexcept;
 
   std::mutex lock_;
   std::vector<timing> timings_;

@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/guard.hpp"
 #include "driver/failing.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
@@ -26,6 +27,7 @@
 namespace weir {
 namespace {
 
+using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::contents;
@@ -179,6 +181,42 @@ TEST_F(ExternalMemory, IsNotClosedWhereTheHostMustNotWait) {
   }
   EXPECT_FALSE(x.closed());
   x.close();
+}
+
+// The driver holds the end of an import to be unsafe in a capture; it harms none, so it may come at any time.
+TEST_F(ExternalMemory, ClosingTheImportBreaksNoCapture) {
+  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
+    external_memory memory = import();
+    const failing_table calls;
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    EXPECT_EQ(result_of([&] { memory.close(); }), errc::success);
+    EXPECT_EQ(calls.count(&driver_table::cuDestroyExternalMemory), 1);
+    abi::CUgraph graph = nullptr;
+    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  }
+}
+
+// What is mapped would break it, so that is refused while weir captures, and nothing is lost.
+TEST_F(ExternalMemory, WhatIsMappedIsNotClosedInACapture) {
+  const stream captured{gpu};
+  mapped_buffer<std::uint32_t> ours{import(), 0, words()};
+  fill(s, ours, 21u);
+  const failing_table calls;
+  {
+    const detail::capture_mark open;
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(captured.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+    EXPECT_EQ(result_of([&] { ours.close(); }), errc::stream_capture_unsupported);
+    abi::CUgraph graph = nullptr;
+    EXPECT_EQ(driver().cuStreamEndCapture(captured.get(), &graph), abi::CUDA_SUCCESS) << "it lives on";
+    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 0);
+  ASSERT_FALSE(ours.closed());
+  EXPECT_EQ(contents(s, ours)[1], 21u);
+  ours.close();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuDestroyExternalMemory), 1);
 }
 
 TEST_F(ExternalMemory, HostFunctionsMayNotImportOrMap) {

@@ -17,12 +17,15 @@
 
 #include <gtest/gtest.h>
 
+#include "api/guard.hpp"
+#include "driver/table.hpp"
 #include "support/errors.hpp"
 #include "support/peer.hpp"
 
 namespace weir {
 namespace {
 
+using detail::driver;
 using test::result_of;
 
 static_assert(!std::is_copy_constructible_v<ipc_buffer<int>> && std::is_nothrow_move_constructible_v<ipc_buffer<int>>);
@@ -145,6 +148,31 @@ TEST_F(IpcBuffer, MovesAndClosesAsBuffersDo) {
   EXPECT_EQ(b.data(), nullptr);
   EXPECT_EQ(result_of([&] { static_cast<void>(b.handle()); }), errc::closed);
   EXPECT_EQ(result_of([&] { fill(s_, b, 3); }), errc::closed);
+}
+
+// To end it would break a capture of weir's: refused, and nothing is lost.
+TEST_F(IpcBuffer, IsNotClosedInACapture) {
+  const test::peer maker{"memory_maker"};
+  auto opened = ipc_buffer<std::uint32_t>::open(maker.receive<ipc_memory_handle>());
+  ipc_buffer<std::uint32_t> made{16};
+  fill(s_, made, 7u);
+  {
+    const stream captured{device{}};
+    const detail::capture_mark open;
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(captured.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+    EXPECT_EQ(result_of([&] { made.close(); }), errc::stream_capture_unsupported);
+    EXPECT_EQ(result_of([&] { opened.close(); }), errc::stream_capture_unsupported);
+    abi::CUgraph graph = nullptr;
+    EXPECT_EQ(driver().cuStreamEndCapture(captured.get(), &graph), abi::CUDA_SUCCESS) << "it lives on";
+    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  }
+  ASSERT_FALSE(made.closed());
+  ASSERT_FALSE(opened.closed());
+  EXPECT_EQ(contents(s_, made)[15], 7u);
+  EXPECT_EQ(contents(s_, opened)[0], 100u);
+  made.close();
+  opened.close();
+  EXPECT_TRUE(made.closed() && opened.closed());
 }
 
 TEST_F(IpcBuffer, OfNothingOwnsNothing) {

@@ -1,4 +1,5 @@
 // timer_test.cpp - sections of streams and how long they took.
+#include <weir/context.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/failing.hpp"
+#include "support/child.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 #include "support/unraised.hpp"
@@ -179,6 +181,37 @@ TEST_F(Timer, SeveralThreadsAndStreams) {
   times.sync();
   EXPECT_EQ(times.of("even")->count, 100u);
   EXPECT_EQ(times.of("odd")->count, 100u);
+}
+
+// Events are kept by context, and those of one that has ended are of no use to the next, which may have its handle, as the
+// primary contexts of a device have.
+TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
+  if (!gpu.is_embedded()) GTEST_SKIP() << "on a GPU the events would be stale handles at the end";
+  test::in_a_fresh_process([] {
+    const unraised_errors at_the_end;
+    const device first;
+    timings mine;
+    const abi::CUcontext ended = first.primary_context().get();
+    bool good = true;
+    for (int life = 0; life < 2; ++life) {
+      {
+        const stream in_this{first};
+        const failing_table calls;
+        for (int again = 0; again < 2; ++again) {
+          { const timer t{mine, "a", in_this}; }
+          mine.sync();
+        }
+        good &= WEIR_HOLDS(calls.count(&driver_table::cuEventCreate) == 2);
+      }
+      if (life == 0) {
+        abi::CUcontext next = nullptr;
+        good &= WEIR_HOLDS(driver().cuDevicePrimaryCtxReset_v2(0) == abi::CUDA_SUCCESS);
+        good &= WEIR_HOLDS(driver().cuDevicePrimaryCtxRetain(&next, 0) == abi::CUDA_SUCCESS);
+        good &= WEIR_HOLDS(next == ended);
+      }
+    }
+    return good && WEIR_HOLDS(mine.of("a")->count == 4);
+  });
 }
 
 TEST_F(Timer, NoneBeginsInAHostFunction) {
