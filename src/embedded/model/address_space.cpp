@@ -237,13 +237,14 @@ bool is_asked_about(const CUmemLocation& who) {
 }  // namespace
 
 CUresult reserve(std::size_t bytes, std::size_t alignment, std::uintptr_t wish, std::uintptr_t& out) {
-  if (bytes == 0 || !is_aligned(bytes) || !is_aligned(wish)) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || !is_aligned(bytes)) return CUDA_ERROR_INVALID_VALUE;
   if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
+  alignment = std::max(alignment, granularity);
+  if (wish % alignment != 0) return CUDA_ERROR_INVALID_VALUE;
   reservations& everything = all();
   const std::lock_guard lock{everything.mutex};
   auto node = make_node<ranges_by_start>(0, {bytes, {}});
-  alignment = std::max(alignment, granularity);
-  std::uintptr_t start = wish != 0 && wish % alignment == 0 ? reserve_wished(bytes, wish) : 0;
+  std::uintptr_t start = wish != 0 ? reserve_wished(bytes, wish) : 0;
   if (start == 0) start = reserve_aligned(bytes, alignment);
   if (start == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   node.key() = start;

@@ -289,6 +289,23 @@ void extmem_cases() {
     rec_in_capture(r, "free", [&] { return cuMemFree(p); });
     rec_in_capture(r, "destroy", [&] { return cuDestroyExternalMemory(memory); });
   });
+  add("extmem.in_capture_relaxed_thread", ISO, [](Rec& r) {
+    Piece own(kGrain, kFd);
+    CUexternalMemory memory = nullptr;
+    CUdeviceptr p = 0;
+    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = by_fd(exported(own));
+    const auto rec = [&](const std::string& key, const std::function<CUresult()>& call) {
+      rec_in_capture(r, key, [&] {
+        const ThreadMode relaxed(RELAXED);
+        return call();
+      });
+    };
+    rec("import", [&] { return cuImportExternalMemory(&memory, &desc); });
+    if (!memory) OK(cuImportExternalMemory(&memory, &desc));
+    OK(map(&p, memory, part(0, kGrain)));
+    rec("free", [&] { return cuMemFree(p); });
+    rec("destroy", [&] { return cuDestroyExternalMemory(memory); });
+  });
   add("extmem.no_context", [](Rec& r) {
     Piece own(kGrain, kFd);
     CUexternalMemory memory = nullptr;

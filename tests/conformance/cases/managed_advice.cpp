@@ -2,6 +2,8 @@
 #include "cases/managed_memory.hpp"
 #include "cases/ranges.hpp"
 
+#include <cstring>
+
 namespace weir::conformance {
 namespace {
 
@@ -198,6 +200,41 @@ void managed_advice_cases() {
     r.k("prefetch", cuMemPrefetchAsync(m, m.n, device(), 0, s));
     r.k("status", capture_status(s));
     rec_end(r, "end", s);
+  });
+  add("managed.ranges_in_capture", [](Rec& r) {
+    Managed m;
+    int mostly = 0, preferred = 0;
+    void* data[2] = {&mostly, &preferred};
+    size_t sizes[2] = {4, 4};
+    CUmem_range_attribute kinds[2] = {CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION};
+    rec_in_capture(r, "ranges", [&] { return cuMemRangeGetAttributes(data, sizes, kinds, 2, m, m.n); });
+  });
+  add("managed.free_memory", ISO, [](Rec& r) {
+    // Large enough to be told from what the driver takes for itself.
+    constexpr size_t kBytes = 512 << 20;
+    const auto free_now = [] {
+      size_t free = 0, total = 0;
+      OK(cuMemGetInfo(&free, &total));
+      return static_cast<long long>(free);
+    };
+    Stream s(NB);
+    const long long half = kBytes / 2, at_first = free_now();
+    CUdeviceptr m = 0;
+    OK(cuMemAllocManaged(&m, kBytes, CU_MEM_ATTACH_GLOBAL));
+    r.k("taken_when_made", at_first - free_now() >= half);
+    memset(reinterpret_cast<void*>(m), 1, kBytes);
+    r.k("taken_when_the_host_wrote", at_first - free_now() >= half);
+    OK(cuMemPrefetchAsync(m, kBytes, device(), 0, s));
+    OK(cuStreamSynchronize(s));
+    r.k("taken_on_the_device", at_first - free_now() >= half);
+    OK(cuMemPrefetchAsync(m, kBytes, host(), 0, s));
+    OK(cuStreamSynchronize(s));
+    r.k("taken_back_on_the_host", at_first - free_now() >= half);
+    OK(cuMemsetD8(m, 2, kBytes));
+    OK(cuCtxSynchronize());
+    r.k("taken_when_the_device_wrote", at_first - free_now() >= half);
+    OK(cuMemFree(m));
+    r.k("taken_when_freed", at_first - free_now() >= half);
   });
 }
 

@@ -114,6 +114,25 @@ void pool_cases() {
     if (y && y != x) r.k("free_second", cuMemFree(y));
     if (b != a.p) r.k("destroy_second", cuMemPoolDestroy(b));
   });
+  add("poolipc.imported_twice_destroyed_once", ISO | SLOW, [](Rec& r) {
+    Exporter p;
+    Imported a(p);
+    p.must("export_pool");
+    const int fd = p.descriptor();
+    CUmemoryPool b = nullptr;
+    const CUresult e =
+        cuMemPoolImportFromShareableHandle(&b, reinterpret_cast<void*>(static_cast<intptr_t>(fd)), FD, 0);
+    close(fd);
+    OK(e);
+    r.k("destroy", a.destroy());
+    auto data = exported(p);
+    CUdeviceptr x = 0;
+    r.k("import_after", cuMemPoolImportPointer(&x, b, &data));
+    if (!x) return;
+    rec_word(r, "word", x + 4);
+    r.k("free", cuMemFree(x));
+    r.k("destroy_second", cuMemPoolDestroy(b));
+  });
   add("poolipc.imported_outlives_process", ISO | SLOW, [](Rec& r) {
     Exporter p;
     Imported q(p);

@@ -5,6 +5,7 @@
 #include "cases/ranges.hpp"
 #include "probe/probe.hpp"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -240,6 +241,51 @@ void block_cases() {
   add("pool.block_of_new_numa", of_new(CU_MEM_LOCATION_TYPE_HOST_NUMA, kPinned));
   add("pool.block_of_new_managed_device", of_new(CU_MEM_LOCATION_TYPE_DEVICE, kManaged));
   add("pool.block_of_new_managed_host", of_new(CU_MEM_LOCATION_TYPE_HOST, kManaged));
+  for (const char* direction : {"from", "to"}) {
+    const bool from = direction == std::string("from");
+    add(std::string("pool.host_block_copies_") + direction, ISO, [from](Rec& r) {
+      // Of a pool of the host's to whose memory the device was given no access.
+      CUresult res;
+      const CUmemoryPool q = make_at({CU_MEM_LOCATION_TYPE_HOST, 0}, kPinned, res);
+      OK(res);
+      Stream s(NB);
+      CUdeviceptr p = 0;
+      OK(cuMemAllocFromPoolAsync(&p, kBytes, q, s));
+      OK(cuStreamSynchronize(s));
+      memset(reinterpret_cast<void*>(p), 3, kBytes);
+      OK(cuMemsetD8(g.dbuf, 4, 16));
+      OK(cuCtxSynchronize());
+      void* const host = reinterpret_cast<void*>(p);
+      const auto rec = [&](const std::string& key, CUresult call) {
+        if (r.k(key, call) != CUDA_SUCCESS) return;
+        if (r.k(key + ".sync", cuCtxSynchronize()) != CUDA_SUCCESS) throw Abort{key};
+      };
+      const CUdeviceptr pinned = reinterpret_cast<CUdeviceptr>(g.pin), pageable = reinterpret_cast<CUdeviceptr>(g.page);
+      if (from) {
+        rec("htod", cuMemcpyHtoD(g.dbuf, host, 16));
+        rec("htod_async", cuMemcpyHtoDAsync(g.dbuf, host, 16, s));
+        rec("unified", cuMemcpy(g.dbuf, p, 16));
+        rec("unified_async", cuMemcpyAsync(g.dbuf, p, 16, s));
+        rec("to_pinned", cuMemcpy(pinned, p, 16));
+        rec("to_pageable", cuMemcpy(pageable, p, 16));
+        rec("dtoh", cuMemcpyDtoH(g.page, p, 16));
+        rec("dtod", cuMemcpyDtoD(g.dbuf, p, 16));
+      } else {
+        rec("dtoh", cuMemcpyDtoH(host, g.dbuf, 16));
+        rec("dtoh_async", cuMemcpyDtoHAsync(host, g.dbuf, 16, s));
+        rec("unified", cuMemcpy(p, g.dbuf, 16));
+        rec("unified_async", cuMemcpyAsync(p, g.dbuf, 16, s));
+        rec("from_pinned", cuMemcpy(p, pinned, 16));
+        rec("from_pageable", cuMemcpy(p, pageable, 16));
+        rec("htod", cuMemcpyHtoD(p, g.page, 16));
+        rec("dtod", cuMemcpyDtoD(p, g.dbuf, 16));
+        rec("memset", cuMemsetD8(p, 5, 16));
+      }
+      r.k("free", cuMemFreeAsync(p, s));
+      OK(cuStreamSynchronize(s));
+      cuMemPoolDestroy(q);
+    });
+  }
   add("pool.managed_block_from_the_host", [](Rec& r) {
     CUresult res;
     const CUmemoryPool q = make_at({CU_MEM_LOCATION_TYPE_DEVICE, 0}, kManaged, res);

@@ -1,6 +1,9 @@
 // cases/profiler.cpp - the profiler's start and stop without a profiler.
 #include "cases/inside.hpp"
 
+#include <string>
+#include <utility>
+
 namespace weir::conformance {
 
 void profiler_cases() {
@@ -39,6 +42,29 @@ void profiler_cases() {
     r.k("status2", capture_status(s));
     rec_end(r, "end", s);
   });
+  // Is it unsafe only as an allocation is, or refused in every mode, as the synchronization of a context is?
+  for (const CUstreamCaptureMode mode : {GLOBAL, LOCAL, RELAXED})
+    add("profiler.capture_mode." + lower(name_of(mode)), ISO, [mode](Rec& r) {
+      Stream s(NB);
+      for (const auto& [key, call] : {std::pair{"start", cuProfilerStart}, {"stop", cuProfilerStop}}) {
+        const std::string k = key;
+        begin(s, mode);
+        r.k(k, call());
+        r.k(k + ".status", capture_status(s));
+        rec_end(r, k + ".end", s);
+        begin(s, mode);
+        {
+          const ThreadMode relaxed(RELAXED);
+          r.k(k + ".relaxed_thread", call());
+          r.k(k + ".relaxed_thread.status", capture_status(s));
+        }
+        rec_end(r, k + ".relaxed_thread.end", s);
+        begin(s, mode);
+        on_thread([&, call = call] { r.k(k + ".other_thread", call()); });
+        r.k(k + ".other_thread.status", capture_status(s));
+        rec_end(r, k + ".other_thread.end", s);
+      }
+    });
   for (const char* kind : {"hostfn", "callback"})
     add(std::string("profiler.inside.") + kind, ISO | SLOW,
         [kind](Rec& r) { run_inside(r, kind, [](InsideEnv&) { return cuProfilerStart(); }); });

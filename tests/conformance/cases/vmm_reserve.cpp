@@ -53,6 +53,18 @@ void vmm_reserve_cases() {
       OK(cuMemAddressFree(p, kGrain));
     }
   });
+  add("vmm.reserve_wish_alignment", [](Rec& r) {
+    // Wishes between two multiples of the alignment that is asked for as well, where the addresses are free.
+    constexpr size_t gigabyte = size_t{1} << 30;
+    CUdeviceptr was = 0;
+    OK(cuMemAddressReserve(&was, 2 * gigabyte, gigabyte, 0, 0));
+    OK(cuMemAddressFree(was, 2 * gigabyte));
+    rec_reserve(r, "aligned", kGrain, gigabyte, was + gigabyte);
+    rec_reserve(r, "grain_only", kGrain, gigabyte, was + kGrain);
+    rec_reserve(r, "grain_only_small", kGrain, 2 * kGrain, was + kGrain);
+    rec_reserve(r, "no_alignment", kGrain, 0, was + kGrain);
+    rec_reserve(r, "less_than_grain", kGrain, 4096, was + kGrain);
+  });
   add("vmm.free_address_errors", [](Rec& r) {
     Range a(2 * kGrain);
     r.k("null", cuMemAddressFree(0, kGrain));

@@ -83,6 +83,7 @@ void pool_export_cases();
 void pool_import_cases();
 void memop_cases();
 void memop_words_cases();
+void memop_access_cases();
 void memop_batch_cases();
 void mem_device_cases();
 void mem_register_cases();
@@ -204,6 +205,7 @@ void make_cases() {
   memop_cases();
   memop_words_cases();
   memop_batch_cases();
+  memop_access_cases();
   mem_device_cases();
   mem_register_cases();
   mem_attributes_cases();
