@@ -11,10 +11,11 @@
 namespace weir::embedded::model {
 
 // A record of an event: its number among those of the place, and the process that made it.
-struct event_ticket {
+struct alignas(8) event_ticket {
   std::uint32_t number = 0;
   std::int32_t process = 0;
 };
+static_assert(std::atomic<event_ticket>::is_always_lock_free, "processes share it");
 
 // What all processes know of one event. Each record takes the next ticket and, in the order of its stream, completes it;
 // a ticket that is complete completes all before it, as a counting semaphore of a GPU does. Tickets are numbers that wrap
