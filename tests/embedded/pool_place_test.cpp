@@ -1,4 +1,7 @@
 // pool_place_test.cpp - pools of the host and of managed memory: what their memory is, and which there are from the start.
+#include <cstring>
+#include <vector>
+
 #include "memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -69,6 +72,36 @@ TEST_F(PoolPlace, AHostPoolsMemoryIsNotTheDevicesUnlessItIsLet) {
   const CUmemAccessDesc nothing{everything.location, CU_MEM_ACCESS_FLAGS_PROT_NONE};
   ASSERT_EQ(driver.cuMemPoolSetAccess(pool, &nothing, 1), CUDA_SUCCESS);
   EXPECT_EQ(set(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemFreeAsync(memory, stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
+}
+
+// Where a call takes it for the device's it has to be let; as the host's it is copied from and to all the same.
+TEST_F(PoolPlace, AHostPoolsMemoryIsCopiedAsTheHosts) {
+  const test_stream stream;
+  const CUmemoryPool pool = make_pool(CU_MEM_ALLOCATION_TYPE_PINNED, host);
+  CUdeviceptr memory = 0, device = 0;
+  ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&memory, bytes, pool, stream), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAlloc_v2(&device, bytes), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemsetD8_v2(device, 4, bytes), CUDA_SUCCESS);
+  auto* const seen = reinterpret_cast<unsigned char*>(memory);
+  std::vector<unsigned char> out(bytes);
+
+  EXPECT_EQ(driver.cuMemcpyDtoH_v2(seen, device, bytes), CUDA_SUCCESS);
+  EXPECT_EQ(seen[bytes - 1], 4);
+  std::memset(seen, 5, bytes);
+  EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(device, seen, bytes, stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemcpyAsync(address_of(out.data()), memory, bytes, stream), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_SUCCESS);
+  EXPECT_EQ(out[bytes - 1], 5);
+  EXPECT_EQ(driver.cuMemcpyDtoH_v2(out.data(), device, bytes), CUDA_SUCCESS);
+  EXPECT_EQ(out[bytes - 1], 5);
+
+  EXPECT_EQ(driver.cuMemcpy(memory, device, bytes + 1), CUDA_ERROR_INVALID_VALUE) << "past its end";
+  EXPECT_EQ(driver.cuMemcpyDtoH_v2(out.data(), memory, bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemcpyHtoD_v2(memory, out.data(), bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemcpyDtoD_v2(device, memory, bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemFree_v2(device), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemFreeAsync(memory, stream), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
 }

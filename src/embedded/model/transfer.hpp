@@ -31,15 +31,20 @@ struct place {
 inline constexpr auto to_read = abi::CU_MEM_ACCESS_FLAGS_PROT_READ;
 inline constexpr auto to_write = abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
+// Is it to a call as the host's, whatever devices may do with it? So is memory of a host pool where any memory will do.
+inline bool is_as_the_hosts(const allocation& in, place_kind kind) noexcept {
+  return kind == place_kind::any && in.on_host && in.kind == memory_kind::pooled;
+}
+
 // Finds the place of `bytes` bytes, more than none. CUDA_ERROR_INVALID_VALUE for null, for unknown memory where known
-// memory is asked for, for what goes past the end of an allocation, and for mapped memory that does not let it be done.
+// memory is asked for, for what goes past the end of an allocation, and for memory that does not let it be done.
 inline abi::CUresult locate(std::uintptr_t address, std::size_t bytes, place_kind kind, abi::CUmemAccess_flags wanted,
                             place& out) noexcept {
   const allocation* in = address_map::find(address);
   if (in == nullptr) {
     constexpr std::uintptr_t lowest_mapping = 65536;  // below it no program has memory
     if (kind == place_kind::known || address < lowest_mapping) return abi::CUDA_ERROR_INVALID_VALUE;
-  } else if (!in->holds_range(address, bytes) || !in->lets(wanted)) {
+  } else if (!in->holds_range(address, bytes) || !(in->lets(wanted) || is_as_the_hosts(*in, kind))) {
     if (!address_map::is_mapped_throughout(address, bytes, wanted)) return abi::CUDA_ERROR_INVALID_VALUE;
   }
   out = {reinterpret_cast<std::byte*>(address), in};
