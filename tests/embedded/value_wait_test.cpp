@@ -1,4 +1,5 @@
-// value_wait_test.cpp - streams that wait for values go on when other streams write them, in whatever way.
+// value_wait_test.cpp - streams that wait for values go on when other streams write them, in whatever way; and words that
+// streams may not read or write.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "embedded/engine/written.hpp"
 #include "memory_fixture.hpp"
 #include "out_of_memory.hpp"
+#include "support/child.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -194,42 +196,136 @@ class read_only_word {
   void* page_;
 };
 
-TEST_F(ValueWait, WhatMayOnlyBeReadIsNotWritten) {
-  const read_only_word word;
-  const test_stream s;
-  EXPECT_EQ(write(s, word.address(), 1), CUDA_ERROR_INVALID_VALUE);
+// Memory in a range of its own; streams may not touch it until they are let.
+class mapped_word {
+ public:
+  mapped_word() {
+    wanted_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted_.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    EXPECT_EQ(driver.cuMemCreate(&memory_, bytes, &wanted_, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAddressReserve(&at_, bytes, 0, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemMap(at_, bytes, 0, memory_, 0), CUDA_SUCCESS);
+  }
+  mapped_word(const mapped_word&) = delete;
+  mapped_word& operator=(const mapped_word&) = delete;
+  ~mapped_word() {
+    EXPECT_EQ(driver.cuMemUnmap(at_, bytes), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAddressFree(at_, bytes), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemRelease(memory_), CUDA_SUCCESS);
+  }
+
+  void let(CUmemAccess_flags use) const {
+    const CUmemAccessDesc access{wanted_.location, use};
+    EXPECT_EQ(driver.cuMemSetAccess(at_, bytes, &access, 1), CUDA_SUCCESS);
+  }
+  [[nodiscard]] CUdeviceptr address() const { return at_; }
+
+ private:
+  static constexpr std::size_t bytes = std::size_t{2} << 20;
+  CUmemAllocationProp wanted_{};
+  CUmemGenericAllocationHandle memory_ = 0;
+  CUdeviceptr at_ = 0;
+};
+
+CUstreamBatchMemOpParams write_of(CUdeviceptr word, std::uint32_t value) {
   CUstreamBatchMemOpParams op{};
-  op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-  op.writeValue.address = word.address();
-  EXPECT_EQ(driver.cuStreamBatchMemOp_v2(s, 1, &op, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(wait(s, word.address(), 0), CUDA_SUCCESS);
+  op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  op.writeValue.address = word;
+  op.writeValue.value = value;
+  return op;
+}
+
+// The work fails the device, which a process can do only once, and nothing behind it is done. `submit` gets a stream that stands still,
+// and a word that is written behind: both are there until the process ends, because nothing can be given back after a failure.
+void expect_failure(const std::function<bool(CUstream, CUdeviceptr)>& submit) {
+  test::in_a_fresh_process([&] {
+    const auto& s = *new test_stream;
+    const auto& behind = *new pinned_block{4};
+    const auto& gate = *new pinned_block{4};
+    words_at(behind.address())[0] = words_at(gate.address())[0] = 0;
+    const bool submitted = WEIR_HOLDS(wait(s, gate.address(), 1) == CUDA_SUCCESS) &&
+                           WEIR_HOLDS(submit(s, behind.address())) &&
+                           WEIR_HOLDS(write(s, behind.address(), 1) == CUDA_SUCCESS) &&
+                           WEIR_HOLDS(driver.cuStreamQuery(s) == CUDA_ERROR_NOT_READY);
+    __atomic_store_n(words_at(gate.address()), 1u, __ATOMIC_RELEASE);
+    return submitted && WEIR_HOLDS(driver.cuStreamSynchronize(s) == CUDA_ERROR_LAUNCH_FAILED) &&
+           WEIR_HOLDS(driver.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED) &&
+           WEIR_HOLDS(write(s, behind.address(), 1) == CUDA_ERROR_LAUNCH_FAILED) &&
+           WEIR_HOLDS(words_at(behind.address())[0] == 0);
+  });
+}
+
+// A graph of that operation and, behind it, a write of the word.
+bool launch(CUstream s, CUstreamBatchMemOpParams op, CUdeviceptr behind) {
+  CUgraph graph = nullptr;
+  CUgraphNode first = nullptr;
+  CUgraphNode second = nullptr;
+  CUgraphExec exec = nullptr;
+  CUcontext context = nullptr;
+  if (driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS) return false;
+  const CUDA_BATCH_MEM_OP_NODE_PARAMS params{context, 1, &op, 0};
+  const CUDA_MEMSET_NODE_PARAMS set{behind, 0, 1, 4, 1, 1};
+  return driver.cuGraphCreate(&graph, 0) == CUDA_SUCCESS &&
+         driver.cuGraphAddBatchMemOpNode(&first, graph, nullptr, 0, &params) == CUDA_SUCCESS &&
+         driver.cuGraphAddMemsetNode(&second, graph, &first, 1, &set, context) == CUDA_SUCCESS &&
+         driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS &&
+         driver.cuGraphLaunch(exec, s) == CUDA_SUCCESS;
+}
+
+TEST_F(ValueWait, WhatMayOnlyBeReadIsAwaited) {
+  const read_only_word registered;
+  const mapped_word mapped;
+  mapped.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
+  const test_stream s;
+  EXPECT_EQ(wait(s, registered.address(), 0), CUDA_SUCCESS);
+  EXPECT_EQ(wait(s, mapped.address(), 0), CUDA_SUCCESS);
   s.synchronize();
 }
 
+TEST_F(ValueWait, AWriteOfWhatMayOnlyBeReadFailsTheDevice) {
+  expect_failure([](CUstream s, CUdeviceptr) { return write(s, (new read_only_word)->address(), 1) == CUDA_SUCCESS; });
+}
+
+TEST_F(ValueWait, ABatchFailsTheDeviceWhereItMayNotWrite) {
+  expect_failure([](CUstream s, CUdeviceptr behind) {
+    const auto& word = *new mapped_word;
+    word.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
+    CUstreamBatchMemOpParams ops[2]{write_of(word.address(), 1), write_of(behind, 1)};
+    return driver.cuStreamBatchMemOp_v2(s, 2, ops, 0) == CUDA_SUCCESS;
+  });
+}
+
+TEST_F(ValueWait, ANodeThatMayNotWriteFailsTheDevice) {
+  expect_failure(
+      [](CUstream s, CUdeviceptr behind) { return launch(s, write_of((new read_only_word)->address(), 1), behind); });
+}
+
+TEST_F(ValueWait, ANodeThatMayNotReadFailsTheDevice) {
+  expect_failure([](CUstream s, CUdeviceptr behind) {
+    CUstreamBatchMemOpParams op{};
+    op.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    op.waitValue.address = (new mapped_word)->address();
+    return launch(s, op, behind);
+  });
+}
+
+// Whether a write may be done is asked when it runs.
 TEST_F(ValueWait, AMappingHasWordsOnceStreamsMayUseIt) {
-  constexpr std::size_t piece = std::size_t{2} << 20;
-  CUmemAllocationProp wanted{};
-  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  wanted.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-  CUmemGenericAllocationHandle memory = 0;
-  CUdeviceptr at = 0;
-  ASSERT_EQ(driver.cuMemCreate(&memory, piece, &wanted, 0), CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuMemAddressReserve(&at, piece, 0, 0, 0), CUDA_SUCCESS);
-  ASSERT_EQ(driver.cuMemMap(at, piece, 0, memory, 0), CUDA_SUCCESS);
+  const mapped_word word;
   const test_stream s;
-  EXPECT_EQ(wait(s, at, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(write(s, at, 1), CUDA_ERROR_INVALID_VALUE);
-  CUmemAccessDesc access{wanted.location, CU_MEM_ACCESS_FLAGS_PROT_READ};
-  ASSERT_EQ(driver.cuMemSetAccess(at, piece, &access, 1), CUDA_SUCCESS);
-  EXPECT_EQ(wait(s, at, 0), CUDA_SUCCESS);
-  EXPECT_EQ(write(s, at, 1), CUDA_ERROR_INVALID_VALUE);
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  ASSERT_EQ(driver.cuMemSetAccess(at, piece, &access, 1), CUDA_SUCCESS);
-  EXPECT_EQ(write(s, at, 1), CUDA_SUCCESS);
+  EXPECT_EQ(wait(s, word.address(), 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(write(s, word.address(), 1), CUDA_ERROR_INVALID_VALUE);
+  word.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
+  {
+    const held gate{s};
+    EXPECT_EQ(wait(s, word.address(), 0), CUDA_SUCCESS);
+    EXPECT_EQ(write(s, word.address(), 1), CUDA_SUCCESS);
+    word.let(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  }
+  EXPECT_EQ(wait(s, word.address(), 1), CUDA_SUCCESS);
+  EXPECT_EQ(write(s, word.address(), 2), CUDA_SUCCESS);
   s.synchronize();
-  EXPECT_EQ(driver.cuMemUnmap(at, piece), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemAddressFree(at, piece), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS);
+  EXPECT_EQ(words_at(word.address())[0], 2u);
 }
 
 // Each batch counts every word up by one, if it finds room for all of its operations; what is left of one that did not would hold the

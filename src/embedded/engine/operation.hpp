@@ -38,7 +38,7 @@ enum class operation_kind : std::uint8_t {
 // An operation: a function and up to 48 bytes for it, copied in when it is enqueued. Larger work is boxed by
 // its owner and freed by its body.
 struct alignas(64) operation {
-  // Does the work. Returns false only for wait_value: not yet. Must not throw.
+  // Does the work. Returns false for wait_value: not yet; else only where it failed the device. Must not throw.
   using body_fn = bool (*)(operation&) noexcept;
 
   static constexpr std::size_t payload_size = 48;

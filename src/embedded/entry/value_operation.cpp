@@ -13,7 +13,7 @@ namespace {
 
 // A capture does not look where a word lies.
 model::word_check check_in(const model::stream& s) {
-  return s.capture() == nullptr ? model::word_check::all : model::word_check::alignment;
+  return s.capture() == nullptr ? model::word_check::call : model::word_check::alignment;
 }
 
 template <class Work, class Make>

@@ -20,13 +20,13 @@ namespace {
 // From this many on a run takes longer than others should wait behind it without need.
 constexpr std::uint32_t many_operations = 64;
 
-// Operations of a plan, one after the other. The plan lives until end_of_launch.
+// Operations of a plan, one after the other, up to one that fails the device. The plan lives until end_of_launch.
 struct run_of_operations {
   operation* first;
   std::uint32_t count;
 
   void run() const noexcept {
-    for (operation *next = first, *end = first + count; next != end; ++next) next->body(*next);
+    for (operation *next = first, *end = first + count; next != end && next->body(*next);) ++next;
   }
 };
 

@@ -63,7 +63,7 @@ void append_operations(const node_params& params, launch_plan& to) {
   } else if (const auto* values = std::get_if<value_params>(&params)) {
     for (const CUstreamBatchMemOpParams& operation : values->operations) {
       value_work work;
-      const bool there = make_work(operation, work) == CUDA_SUCCESS;
+      const bool there = make_work(operation, work, word_check::node) == CUDA_SUCCESS;
       if (const auto* wait = std::get_if<value_wait>(&work); there && wait != nullptr) {
         to.operations.push_back(make_operation(*wait, operation_kind::wait_value));
       } else if (const auto* write = std::get_if<value_write>(&work); there && write != nullptr) {

@@ -77,7 +77,7 @@ CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out) noexcept {
 CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) {
   value_work unused;
   for (const CUstreamBatchMemOpParams& operation : operations) {
-    if (const CUresult status = make_work(operation, unused); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = make_work(operation, unused, word_check::node); status != CUDA_SUCCESS) return status;
   }
   return CUDA_SUCCESS;
 }

@@ -1,8 +1,9 @@
-// model/stream_work.cpp - what the operations do that call the program or look at words of its memory.
+// model/stream_work.cpp - what the operations do that call the program or use words of its memory.
 #include <atomic>
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/engine/written.hpp"
+#include "embedded/model/address_map.hpp"
 #include "embedded/model/thread_state.hpp"
 #include "embedded/model/work.hpp"
 
@@ -39,6 +40,14 @@ bool compares(const void* word, std::uint64_t value, std::uint32_t comparison) n
   }
 }
 
+// Lets the device fail where streams may not do this with a word.
+bool fails(const void* word, CUmemAccess_flags use) noexcept {
+  const allocation* in = address_map::find(reinterpret_cast<std::uintptr_t>(word));
+  if (in != nullptr && in->lets(use)) return false;
+  engine::fail_device(CUDA_ERROR_LAUNCH_FAILED);
+  return true;
+}
+
 }  // namespace
 
 void host_work::run() const noexcept {
@@ -58,17 +67,20 @@ void callback_work::run() const noexcept {
 }
 
 bool value_wait::run() const noexcept {
+  if (denied && fails(word, CU_MEM_ACCESS_FLAGS_PROT_READ)) return true;
   return size == 4 ? compares<std::uint32_t, std::int32_t>(word, value, comparison)
                    : compares<std::uint64_t, std::int64_t>(word, value, comparison);
 }
 
-void value_write::run() const noexcept {
+bool value_write::run() const noexcept {
+  if (denied && fails(word, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)) return false;
   if (size == 4) {
     __atomic_store_n(static_cast<std::uint32_t*>(word), static_cast<std::uint32_t>(value), __ATOMIC_RELEASE);
   } else {
     __atomic_store_n(static_cast<std::uint64_t*>(word), value, __ATOMIC_RELEASE);
   }
   engine::written_for_waiters(word, size);
+  return true;
 }
 
 }  // namespace weir::embedded::model

@@ -51,7 +51,7 @@ struct batched_write {
 
   void run() const noexcept {
     if (!of->cancelled && engine::device_failure() == abi::CUDA_SUCCESS) {
-      std::get<value_write>(of->works[number]).run();
+      static_cast<void>(std::get<value_write>(of->works[number]).run());
     }
     end_after(of, number);
   }

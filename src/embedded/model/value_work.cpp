@@ -9,17 +9,23 @@ using namespace abi;
 
 namespace {
 
-// A word that streams may use so: aligned, in device, pinned or registered memory, not in managed, nor in a pool's. It may reach over
-// the end of an allocation, as far as memory is there. A capture keeps the address as it is given.
-CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags use, word_check check, void*& out) {
+struct found_word {
+  void* at = nullptr;
+  bool denied = false;  // streams may not do this with it
+};
+
+// Calls take no word of managed memory, nor of a pool's. A word may reach over the end of an allocation, as far as memory is there.
+CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags use, word_check check, found_word& out) {
   if (address % size != 0) return CUDA_ERROR_INVALID_VALUE;
-  out = reinterpret_cast<void*>(address);
+  out.at = reinterpret_cast<void*>(address);
   if (check == word_check::alignment) return CUDA_SUCCESS;
   const allocation* in = address_map::find(address);
-  if (in == nullptr || in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
-      address - in->start() + size > in->extent || !in->lets(use)) {
+  if (in == nullptr || address - in->start() + size > in->extent) return CUDA_ERROR_INVALID_VALUE;
+  if (check == word_check::call && (in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
+                                    !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  out.denied = !in->lets(use);
   return CUDA_SUCCESS;
 }
 
@@ -30,11 +36,11 @@ CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size,
   constexpr unsigned flush = CU_STREAM_WAIT_VALUE_FLUSH;
   if ((flags & ~flush) > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & flush) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // as the device attribute says
-  void* word = nullptr;
+  found_word word;
   if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READ, check, word);
       status != CUDA_SUCCESS)
     return status;
-  out = {word, value, flags, size};
+  out = {word.at, value, flags, size, word.denied};
   return CUDA_SUCCESS;
 }
 
@@ -42,11 +48,11 @@ CUresult make_write(CUdeviceptr address, std::uint64_t value, std::uint32_t size
                     word_check check) {
   if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
     return CUDA_ERROR_INVALID_VALUE;  // an H200 knows no write without barrier
-  void* word = nullptr;
+  found_word word;
   if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, check, word);
       status != CUDA_SUCCESS)
     return status;
-  out = {word, value, size};
+  out = {word.at, value, size, word.denied};
   return CUDA_SUCCESS;
 }
 

@@ -11,19 +11,24 @@ namespace weir::embedded::model {
 
 inline constexpr unsigned most_operations_in_a_batch = 255;
 
-// What is asked of the address of a word: all, or, where it is only kept for later, that it is aligned.
-enum class word_check : std::uint8_t { all, alignment };
+// What is asked of a word.
+enum class word_check : std::uint8_t {
+  call,      // aligned, in device, pinned or registered memory that streams may read
+  node,      // aligned, in memory that the driver knows
+  alignment  // only that: the address is kept for later
+};
 
-// What follows gives CUDA_SUCCESS and the work, or what is wrong: a word is aligned, in device, pinned or registered
-// memory. Flags are CU_STREAM_WAIT_VALUE_* and CU_STREAM_WRITE_VALUE_*, sizes 4 or 8 bytes.
+// What follows gives CUDA_SUCCESS and the work, or what is wrong. Flags are CU_STREAM_WAIT_VALUE_* and
+// CU_STREAM_WRITE_VALUE_*, sizes 4 or 8 bytes. A write of what streams may only read is given, and so is whatever a node
+// is to do without access: it fails the device, unless access is there when it runs.
 abi::CUresult make_wait(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags,
-                        value_wait& out, word_check check = word_check::all);
+                        value_wait& out, word_check check = word_check::call);
 abi::CUresult make_write(abi::CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags,
-                         value_write& out, word_check check = word_check::all);
+                         value_write& out, word_check check = word_check::call);
 
 // One operation of a batch. A barrier needs no work, because every operation here is one.
 using value_work = std::variant<std::monostate, value_wait, value_write>;
 abi::CUresult make_work(const abi::CUstreamBatchMemOpParams& operation, value_work& out,
-                        word_check check = word_check::all);
+                        word_check check = word_check::call);
 
 }  // namespace weir::embedded::model

@@ -64,23 +64,25 @@ struct callback_work {
   void run() const noexcept;
 };
 
-// Holds the stream until a word of 4 or 8 bytes compares as asked (CU_STREAM_WAIT_VALUE_*).
+// Holds the stream until a word of 4 or 8 bytes compares as asked (CU_STREAM_WAIT_VALUE_*), or fails the device.
 struct value_wait {
   const void* word = nullptr;
   std::uint64_t value = 0;
   std::uint32_t comparison = 0;
   std::uint32_t size = 4;
+  bool denied = false;  // streams might not read the word when this was made: looked at again when it runs
 
-  [[nodiscard]] bool run() const noexcept;  // satisfied?
+  [[nodiscard]] bool run() const noexcept;  // satisfied, or failed?
 };
 
-// Writes a word of 4 or 8 bytes.
+// Writes a word of 4 or 8 bytes, or fails the device.
 struct value_write {
   void* word = nullptr;
   std::uint64_t value = 0;
   std::uint32_t size = 4;
+  bool denied = false;  // streams might not write the word when this was made: looked at again when it runs
 
-  void run() const noexcept;
+  [[nodiscard]] bool run() const noexcept;  // written?
 };
 
 }  // namespace weir::embedded::model
