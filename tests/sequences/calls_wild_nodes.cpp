@@ -221,7 +221,8 @@ void create_green(world& w) {
   r = d.cuDevResourceGenerateDesc(&desc, all ? &whole : parts, all ? w.d.below(2) : w.d.below(3));
   w.text.call(r, "cuDevResourceGenerateDesc");
   CUgreenCtx made = nullptr;
-  r = d.cuGreenCtxCreate(&made, desc, w.p.device, w.d.once_in(8) ? 0 : CU_GREEN_CTX_DEFAULT_STREAM);
+  r = d.cuGreenCtxCreate(&made, desc, w.p.device,
+                         w.d.once_in(8) ? 0u : static_cast<unsigned>(CU_GREEN_CTX_DEFAULT_STREAM));
   w.text.call(r, "cuGreenCtxCreate");
   if (r == CUDA_SUCCESS) w.wilds.greens.push_back(made);
 }

@@ -38,8 +38,9 @@ enum class memory_kind : std::uint8_t {
 struct allocation {
   std::atomic<std::uintptr_t> base{0};
   std::atomic<std::size_t> bytes{0};  // as asked for; 0 while it is not live
-  std::size_t extent = 0;             // what it occupies, at least `bytes`
-  unsigned long long id = 0;          // never the same for two allocations
+  std::atomic<std::uint32_t> life{0};
+  std::size_t extent = 0;     // what it occupies, at least `bytes`
+  unsigned long long id = 0;  // never the same for two allocations
   memory_kind kind = memory_kind::device;
   bool on_host = false;  // pinned, registered, or of a host pool: host memory to copies and attributes
   std::atomic<bool> sync_memops{false};
@@ -57,12 +58,13 @@ struct allocation {
   shared_store* store = nullptr;  // where it lies, if other processes may have it
   std::atomic<int> piece{-1};     // its number there, once one may open it
 
-  // Asked of a record that may be of another life by now. What is read here is of one: it was over before the next base came, so that
-  // whoever reads that finds other bytes afterwards.
+  // Asked of a record that may be of another life by now. What is read here is of one: bytes of a life come after its number, its base
+  // before them, and a later base after a later number.
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
+    const std::uint32_t now = life.load(std::memory_order_acquire);
     const std::size_t live = bytes.load(std::memory_order_acquire);
     const std::uintptr_t start = base.load(std::memory_order_acquire);
-    return address - start < live && bytes.load(std::memory_order_relaxed) == live;
+    return address - start < live && life.load(std::memory_order_relaxed) == now;
   }
 
   // Do `count` bytes from an address that it holds lie in it?
@@ -80,7 +82,10 @@ struct allocation {
   [[nodiscard]] std::uintptr_t start() const noexcept { return base.load(std::memory_order_relaxed); }
 
   // Says where the next life is; only while it is not live.
-  void move_to(std::uintptr_t address) noexcept { base.store(address, std::memory_order_release); }
+  void move_to(std::uintptr_t address) noexcept {
+    life.store(life.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    base.store(address, std::memory_order_release);
+  }
 
   // Makes it live.
   void open(std::size_t count) noexcept { bytes.store(count, std::memory_order_release); }
