@@ -74,7 +74,7 @@ class WEIR_EXPORT ipc_pool_memory : public tracked_memory {
 // A pool of another process, imported: what that one allocates from it can be opened here (ipc_pool_buffer). It gives no
 // memory itself and has no attributes; drivers refuse that, so there is no such operation. The import ends with this and
 // the last memory that was opened from it, in whichever order they go. It outlives the process that made the pool.
-// Importing a pool twice is one import to the driver; weir counts, so that each object may go when it likes.
+// Imported twice it is one pool to the driver; weir counts, so that each object may go when it likes.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: open memory from any thread; moving and
 // closing as any object.
 class WEIR_EXPORT ipc_pool {

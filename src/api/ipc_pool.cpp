@@ -23,7 +23,7 @@
 
 namespace weir::detail {
 
-// A pool as the driver has imported it: once, however often it was asked for. Changed with the lock of all of them.
+// A pool as the driver has imported it: one, however often it was asked for. Changed with the lock of all of them.
 struct pool_import {
   struct piece {
     CUdeviceptr address;
@@ -35,13 +35,14 @@ struct pool_import {
   CUcontext context;
   int owners;  // of the import: objects, and pieces that are open
   std::vector<piece> open;
+  int imports;  // as the driver counts them, each to be destroyed
 };
 
 namespace {
 
-// The driver gives the same handle for the same pool, and the same address for the same memory, without counting; so
-// they are counted here. The lock is held while the driver imports or ends something: else one thread might be given
-// what another one is about to end.
+// The driver gives the same handle for the same pool, which ends when it was destroyed as often as it was imported, and the
+// same address for the same memory; so objects are counted here. The lock is held while the driver imports or ends
+// something: else one thread might be given what another one is about to end.
 class pool_imports {
  public:
   static pool_imports& instance() noexcept {
@@ -52,7 +53,7 @@ class pool_imports {
   pool_import& import(int descriptor, device gpu, CUcontext context, call_site at) {
     const std::lock_guard lock{lock_};
     all_.reserve(all_.size() + 1);
-    auto fresh = std::make_unique<pool_import>(pool_import{nullptr, gpu, context, 1, {}});
+    auto fresh = std::make_unique<pool_import>(pool_import{nullptr, gpu, context, 1, {}, 1});
     void* const told = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
     check(
         driver().cuMemPoolImportFromShareableHandle(&fresh->handle, told, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
@@ -60,6 +61,7 @@ class pool_imports {
     const auto same = [&](const auto& known) { return known->handle == fresh->handle; };
     if (const auto known = std::ranges::find_if(all_, same); known != all_.end()) {
       ++(*known)->owners;
+      ++(*known)->imports;
       return **known;
     }
     all_.push_back(std::move(fresh));
@@ -117,7 +119,12 @@ class pool_imports {
 
   void drop_locked(pool_import& import, first_failure& failure) noexcept {
     if (--import.owners != 0) return;
-    in_context_of(import, failure, [&] { failure.note(driver().cuMemPoolDestroy(import.handle), "cuMemPoolDestroy"); });
+    // All at the end: drivers refuse to while memory of the pool is open.
+    in_context_of(import, failure, [&] {
+      for (; import.imports != 0; --import.imports) {
+        failure.note(driver().cuMemPoolDestroy(import.handle), "cuMemPoolDestroy");
+      }
+    });
     std::erase_if(all_, [&](const auto& known) { return known.get() == &import; });
   }
 

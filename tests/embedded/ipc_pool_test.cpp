@@ -127,6 +127,29 @@ TEST_F(IpcPool, DoesNotEndWhileMemoryOfItIsInUse) {
   EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
 }
 
+TEST_F(IpcPool, IsDestroyedAsOftenAsItWasImported) {
+  const test::peer other{"pool_owner"};
+  const int fd = other.receive_descriptor();
+  CUmemoryPool first = nullptr, second = nullptr, anew = nullptr;
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&first, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&second, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(driver.cuMemPoolDestroy(first), CUDA_SUCCESS);
+  other.send('a');
+  auto data = other.receive<CUmemPoolPtrExportData>();
+  CUdeviceptr here = 0;
+  ASSERT_EQ(driver.cuMemPoolImportPointer(&here, second, &data), CUDA_SUCCESS);
+  EXPECT_EQ(words_at(here)[100], 100u);
+  EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPoolDestroy(second), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPoolDestroy(second), CUDA_ERROR_INVALID_VALUE);
+
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&anew, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  close(fd);
+  EXPECT_EQ(driver.cuMemPoolDestroy(anew), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemPoolDestroy(anew), CUDA_ERROR_INVALID_VALUE) << "its count began anew";
+}
+
 TEST_F(IpcPool, IsOpenedByItsDescriptorAfterItsProcessHasEnded) {
   test::peer other{"pool_owner"};
   const int fd = other.receive_descriptor();

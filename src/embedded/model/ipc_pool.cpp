@@ -2,6 +2,7 @@
 #include "embedded/model/ipc_pool.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <vector>
 
@@ -18,9 +19,14 @@ using namespace abi;
 
 namespace {
 
+struct imported_pool {
+  memory_pool* pool;
+  std::size_t imports;  // that were not destroyed yet
+};
+
 struct imported_list {
   std::mutex mutex;
-  std::vector<memory_pool*> all;
+  std::vector<imported_pool> all;
 };
 
 imported_list& imported() noexcept {
@@ -51,18 +57,19 @@ CUresult import(int fd, CUmemoryPool& out) {
   device* on = this_process().find_device(store.device());
   if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   const std::lock_guard lock{imported().mutex};
-  std::vector<memory_pool*>& all = imported().all;
-  const auto known = std::find_if(all.begin(), all.end(),
-                                  [&](const memory_pool* p) { return p->sharing.identity() == store.identity(); });
+  std::vector<imported_pool>& all = imported().all;
+  const auto known = std::find_if(
+      all.begin(), all.end(), [&](const imported_pool& p) { return p.pool->sharing.identity() == store.identity(); });
   if (known != all.end()) {
-    out = pool_registry::handle_of(**known);
+    ++known->imports;
+    out = pool_registry::handle_of(*known->pool);
     return CUDA_SUCCESS;
   }
   all.reserve(all.size() + 1);
   const CUmemoryPool made = pool_registry::create(*on, place, 0);
   memory_pool& pool = *pool_registry::find(made);
   pool.sharing.import(std::move(store));
-  all.push_back(&pool);
+  all.push_back({&pool, 1});
   out = made;
   return CUDA_SUCCESS;
 }
@@ -70,7 +77,11 @@ CUresult import(int fd, CUmemoryPool& out) {
 CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   const std::lock_guard lock{imported().mutex};
   if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
-  if (pool.sharing.has_open() || std::erase(imported().all, &pool) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<imported_pool>& all = imported().all;
+  const auto known = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
+  if (known == all.end() || pool.sharing.has_open()) return CUDA_ERROR_INVALID_VALUE;
+  if (--known->imports != 0) return CUDA_SUCCESS;
+  all.erase(known);
   return pool_registry::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
