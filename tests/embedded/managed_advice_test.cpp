@@ -60,6 +60,34 @@ TEST_F(ManagedAdvice, NewMemoryWasToldNothing) {
   }
 }
 
+// From the first prefetch on, until it is freed; a page counts once, and takes no room from other memory.
+TEST_F(ManagedAdvice, WhatWasOnTheDeviceIsNotFree) {
+  constexpr std::size_t bytes = 64 * page;
+  constexpr CUmemLocation host{CU_MEM_LOCATION_TYPE_HOST, 0};
+  const std::size_t before = free_memory();
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(driver.cuMemAllocManaged(&memory, bytes, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  const auto prefetch = [&](std::size_t first, std::size_t count, CUmemLocation to) {
+    EXPECT_EQ(driver.cuMemPrefetchAsync_v2(memory + first * page, count * page, to, 0, nullptr), CUDA_SUCCESS);
+  };
+  prefetch(0, 64, host);
+  EXPECT_EQ(free_memory(), before);
+  prefetch(3, 2, here);
+  EXPECT_EQ(free_memory(), before - 2 * page);
+  prefetch(4, 4, here);
+  EXPECT_EQ(free_memory(), before - 5 * page);
+  prefetch(0, 64, host);
+  EXPECT_EQ(free_memory(), before - 5 * page);
+  prefetch(0, 64, here);
+  EXPECT_EQ(free_memory(), before - bytes);
+  CUdeviceptr all = 0;
+  EXPECT_EQ(driver.cuMemAlloc_v2(&all, before), CUDA_SUCCESS);
+  EXPECT_EQ(free_memory(), 0u);
+  EXPECT_EQ(driver.cuMemFree_v2(all), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
+  EXPECT_EQ(free_memory(), before);
+}
+
 TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryWasNotGiven) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(driver.cuMemAllocManaged(&memory, 4 * page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);

@@ -1,6 +1,7 @@
 // model/device.cpp - a device's names, its account of memory, and the life of its primary context.
 #include "embedded/model/device.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -55,7 +56,8 @@ bool device::take(std::size_t bytes) noexcept {
 void device::give_back(std::size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
 
 std::size_t device::free_memory() const noexcept {
-  return total_memory_ - used_memory_.load(std::memory_order_relaxed);
+  const std::size_t rest = total_memory_ - used_memory_.load(std::memory_order_relaxed);
+  return rest - std::min(rest, managed_memory_.load(std::memory_order_relaxed));
 }
 
 abi::CUresult device::open_primary() {

@@ -40,6 +40,10 @@ class device {
   void give_back(std::size_t bytes) noexcept;
   [[nodiscard]] std::size_t free_memory() const noexcept;
 
+  // Managed memory that has been here is not free, but gives way to what else is taken.
+  void count_managed(std::size_t bytes) noexcept { managed_memory_.fetch_add(bytes, std::memory_order_relaxed); }
+  void count_managed_less(std::size_t bytes) noexcept { managed_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
+
   // The primary context's object; alive only while it is retained.
   [[nodiscard]] context& primary() const noexcept { return *primary_; }
 
@@ -83,6 +87,7 @@ class device {
   std::size_t total_memory_;
   device_facts facts_;
   std::atomic<std::size_t> used_memory_{0};
+  std::atomic<std::size_t> managed_memory_{0};
   context* primary_;
   std::mutex primary_mutex_;  // serialises retain, release, reset, and what they change
   unsigned primary_users_ = 0;

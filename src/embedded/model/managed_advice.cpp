@@ -8,6 +8,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "embedded/model/device.hpp"
+#include "embedded/model/process.hpp"
+
 namespace weir::embedded::model::managed_advice {
 
 using namespace abi;
@@ -21,6 +24,7 @@ struct facts {
   bool read_mostly = false;
   CUmemLocation preferred = nowhere;
   CUmemLocation prefetched_to = nowhere;
+  device* counted_on = nullptr;       // where it takes of a device's memory, once it was there
   std::vector<CUdevice> accessed_by;  // CU_DEVICE_CPU for the host
 };
 
@@ -54,6 +58,10 @@ intervals::iterator split(intervals& in, std::size_t at) {
   return holder->first == at ? holder : in.emplace_hint(next, at, holder->second);
 }
 
+// The interval's bytes; not of the last one, which is behind the memory.
+std::size_t bytes_of(intervals::const_iterator of) { return (std::next(of)->first - of->first) * page; }
+
+// Calls change_one(facts, bytes) for what is said of the pages.
 template <class Change>
 void change(const allocation& memory, std::uintptr_t address, std::size_t bytes, Change&& change_one) {
   const pages touched = pages_of(memory, address, bytes);
@@ -64,7 +72,7 @@ void change(const allocation& memory, std::uintptr_t address, std::size_t bytes,
   intervals& in = found->second;
   split(in, touched.first);
   const auto end = split(in, touched.last);
-  for (auto each = in.find(touched.first); each != end; ++each) change_one(each->second);
+  for (auto each = in.find(touched.first); each != end; ++each) change_one(each->second, bytes_of(each));
 }
 
 CUdevice number_of(const CUmemLocation& where) {
@@ -107,7 +115,7 @@ bool is_remembered(const CUmemLocation& preferred) {
 
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes, CUmem_advise advice,
             const CUmemLocation& where) {
-  change(memory, address, bytes, [&](facts& of) {
+  change(memory, address, bytes, [&](facts& of, std::size_t) {
     switch (advice) {
       case CU_MEM_ADVISE_SET_READ_MOSTLY: of.read_mostly = true; break;
       case CU_MEM_ADVISE_UNSET_READ_MOSTLY: of.read_mostly = false; break;
@@ -125,7 +133,14 @@ void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
 }
 
 void prefetched(const allocation& memory, std::uintptr_t address, std::size_t bytes, const CUmemLocation& where) {
-  change(memory, address, bytes, [&](facts& of) { of.prefetched_to = where; });
+  device* const to = where.type == CU_MEM_LOCATION_TYPE_DEVICE ? this_process().find_device(where.id) : nullptr;
+  change(memory, address, bytes, [&](facts& of, std::size_t count) {
+    of.prefetched_to = where;
+    if (to == nullptr || to == of.counted_on) return;
+    if (of.counted_on != nullptr) of.counted_on->count_managed_less(count);
+    of.counted_on = to;
+    to->count_managed(count);
+  });
 }
 
 void tell(const allocation& memory, std::uintptr_t address, std::size_t bytes, CUmem_range_attribute attribute,
@@ -153,7 +168,12 @@ void tell(const allocation& memory, std::uintptr_t address, std::size_t bytes, C
 void forget(const allocation& memory) noexcept {
   everything& known = all();
   const std::lock_guard lock{known.mutex};
-  known.said.erase(memory.id);
+  const auto found = known.said.find(memory.id);
+  if (found == known.said.end()) return;
+  for (auto each = found->second.cbegin(); each != found->second.cend(); ++each) {
+    if (device* const on = each->second.counted_on; on != nullptr) on->count_managed_less(bytes_of(each));
+  }
+  known.said.erase(found);
 }
 
 }  // namespace weir::embedded::model::managed_advice

@@ -20,7 +20,8 @@ inline constexpr abi::CUmemLocation nowhere{abi::CU_MEM_LOCATION_TYPE_INVALID, a
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes, abi::CUmem_advise advice,
             const abi::CUmemLocation& where);
 
-// Notes that they were prefetched.
+// Notes that they were prefetched. What was, to a device, takes of that one's memory until it ends, or is prefetched to
+// another device, wherever it goes meanwhile: as on an H200.
 void prefetched(const allocation& memory, std::uintptr_t address, std::size_t bytes, const abi::CUmemLocation& where);
 
 // What all of them have in common: a value of CU_MEM_RANGE_ATTRIBUTE_*, as the driver writes it. More than one is asked
