@@ -23,7 +23,12 @@ constexpr auto silence_before_patient_steps = 4ms;
 
 }  // namespace
 
-conductor::conductor(schedule how) : schedule_{how}, random_{how.seed} {}
+conductor::conductor(schedule how) : schedule_{how}, random_{how.seed} {
+  // For more streams than programs have: where memory runs out, a step still needs none.
+  constexpr std::size_t many = 1024;
+  candidates_.reserve(many);
+  active_.reserve(many);
+}
 
 void conductor::submitted(timeline& line) noexcept {
   activity_.fetch_add(1, std::memory_order_relaxed);
