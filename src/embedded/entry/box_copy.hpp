@@ -19,7 +19,7 @@ abi::CUresult submit_box(const model::box_copy* copy, FindStream&& find, Submit&
     model::place to;
     model::place from;
     model::pitched_copy_work work;
-    const abi::CUresult status = model::lay_out(*copy, to, from, work);
+    const abi::CUresult status = model::lay_out(*copy, to, from, work, use_time_in(*in));
     return status == abi::CUDA_SUCCESS ? submit(*in, to, from, work) : status;
   });
 }

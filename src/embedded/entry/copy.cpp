@@ -25,14 +25,14 @@ side host_side(const void* pointer) { return {reinterpret_cast<CUdeviceptr>(poin
 
 // No bytes are copied from anywhere to anywhere.
 template <class Copy>
-CUresult copy_located(const side& to, const side& from, std::size_t bytes, Copy&& copy) {
+CUresult copy_located(const side& to, const side& from, std::size_t bytes, model::use_time when, Copy&& copy) {
   if (bytes == 0) return CUDA_SUCCESS;
   place target;
   place source;
-  if (const CUresult status = model::locate(to.address, bytes, to.kind, model::to_write, target);
+  if (const CUresult status = model::locate(to.address, bytes, to.kind, model::to_write, target, when);
       status != CUDA_SUCCESS)
     return status;
-  if (const CUresult status = model::locate(from.address, bytes, from.kind, model::to_read, source);
+  if (const CUresult status = model::locate(from.address, bytes, from.kind, model::to_read, source, when);
       status != CUDA_SUCCESS) {
     return status;
   }
@@ -43,7 +43,7 @@ CUresult copy_now(const side& to, const side& from, std::size_t bytes) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
-    return copy_located(to, from, bytes, [&](const place& target, const place& source) {
+    return copy_located(to, from, bytes, use_time_in(*in), [&](const place& target, const place& source) {
       return model::copy_now(*in, target, source, bytes);
     });
   });
@@ -53,7 +53,7 @@ CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUst
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
-    return copy_located(to, from, bytes, [&](const place& target, const place& source) {
+    return copy_located(to, from, bytes, use_time_in(*in), [&](const place& target, const place& source) {
       return model::copy_in_order(*in, target, source, bytes);
     });
   });

@@ -85,6 +85,7 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph* found = find_graph(original);
     if (found == nullptr || clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
     *clone = found->clone().handle();
     return CUDA_SUCCESS;
   });
@@ -164,6 +165,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
     if (in->capturing() && count != 0) return CUDA_ERROR_ILLEGAL_STATE;
     std::vector<edge> unwanted;
     if (const CUresult status = find_edges(from, to, count, *in, true, unwanted); status != CUDA_SUCCESS) return status;
+    if (in->has_memory_nodes() && count != 0) return CUDA_ERROR_NOT_SUPPORTED;
     for (const edge& e : unwanted) model::graph::disconnect(*e.from, *e.to);
     return CUDA_SUCCESS;
   });
@@ -192,6 +194,7 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (found->in->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
+    if (found->in->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
     found->in->remove(*found);
     return CUDA_SUCCESS;
   });

@@ -54,6 +54,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
     try {
       status = made->instantiate(*from, flags & flags_told_again, reason);
+      if (status == CUDA_ERROR_NOT_SUPPORTED) reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
     } catch (const std::bad_alloc&) {
       reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
     }

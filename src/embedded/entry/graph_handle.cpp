@@ -6,6 +6,15 @@
 
 namespace weir::embedded::entry {
 
+namespace {
+
+bool has_duplicates(std::vector<model::graph_node*> nodes) {
+  std::ranges::sort(nodes);
+  return std::ranges::adjacent_find(nodes) != nodes.end();
+}
+
+}  // namespace
+
 CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
                     std::vector<model::graph_node*>& out) {
   if (count != 0 && handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -16,6 +25,14 @@ CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::
     out.push_back(found);
   }
   return CUDA_SUCCESS;
+}
+
+CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
+                    model::graph*& into, std::vector<model::graph_node*>& behind) {
+  into = find_graph(graph);
+  if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
+  return has_duplicates(behind) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {

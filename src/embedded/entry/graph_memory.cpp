@@ -1,6 +1,9 @@
-// entry/graph_memory.cpp - cuDevice*GraphMem*: the memory that graphs hold, which is none, for their nodes allocate none.
-#include "embedded/entry/entry.hpp"
-#include "embedded/entry/guard.hpp"
+// entry/graph_memory.cpp - cuGraph*MemAllocNode, cuGraph*MemFreeNode, cuDevice*GraphMem*: memory that graphs allocate.
+#include "embedded/model/graph_memory.hpp"
+#include "embedded/entry/graph_handle.hpp"
+
+#include <cstring>
+#include <span>
 
 namespace weir::embedded::entry {
 
@@ -9,31 +12,119 @@ namespace {
 template <class Body>
 CUresult with_device(CUdevice ordinal, Body&& body) noexcept {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    return p.find_device(ordinal) != nullptr ? body() : CUDA_ERROR_INVALID_DEVICE;
+    model::device* found = p.find_device(ordinal);
+    return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_DEVICE;
+  });
+}
+
+// Who else than the device may use the memory. Each is a device, once at most.
+CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> wanted) {
+  for (const CUmemAccessDesc& each : wanted) {
+    if (each.location.type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(each.location.id) == nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
+    if (each.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && each.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult check(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+  const CUmemPoolProps& props = params.poolProps;
+  if (params.bytesize == 0 || props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (props.location.type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(props.location.id) == nullptr)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  if (params.accessDescCount == 0) return CUDA_SUCCESS;
+  if (params.accessDescs == nullptr || params.accessDescCount > static_cast<std::size_t>(p.device_count()))
+    return CUDA_ERROR_INVALID_VALUE;
+  return check_access(p, {params.accessDescs, params.accessDescCount});
+}
+
+// Adds the node that make(process, graph, dependencies, node) makes.
+template <class Make>
+CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Make make) {
+  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+    model::graph* into = nullptr;
+    std::vector<model::graph_node*> behind;
+    CUresult status = find_place(node, graph, dependencies, count, into, behind);
+    if (status != CUDA_SUCCESS) return status;
+    model::graph_node* made = nullptr;
+    status = make(p, *into, behind, made);
+    if (status == CUDA_SUCCESS) *node = made->handle();
+    return status;
+  });
+}
+
+template <class Params, class Out, class Tell>
+CUresult get(CUgraphNode node, Out* out, Tell tell) {
+  return with_graphs([&](model::process&) -> CUresult {
+    const model::graph_node* found = find_node(node);
+    const Params* params = found == nullptr ? nullptr : std::get_if<Params>(&found->params);
+    if (params == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    tell(*params);
+    return CUDA_SUCCESS;
   });
 }
 
 }  // namespace
 
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  return add(node, graph, dependencies, count,
+             [&](const model::process& p, model::graph& into, std::span<model::graph_node* const> behind,
+                 model::graph_node*& made) -> CUresult {
+               if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+               CUresult status = check(p, *params);
+               if (status == CUDA_SUCCESS) status = model::graph_memory::add_allocation(into, *params, behind, made);
+               if (status == CUDA_SUCCESS) params->dptr = std::get<model::alloc_params>(made->params).what.dptr;
+               return status;
+             });
+}
+
+CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                               CUdeviceptr address) {
+  return add(node, graph, dependencies, count,
+             [&](const model::process&, model::graph& into, std::span<model::graph_node* const> behind,
+                 model::graph_node*& made) { return model::graph_memory::add_free(into, address, behind, made); });
+}
+
+// The access descriptors stay the driver's own.
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  return get<model::alloc_params>(node, params, [&](const model::alloc_params& p) {
+    *params = p.what;
+    params->accessDescs = p.access.empty() ? nullptr : p.access.data();
+  });
+}
+
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
+  return get<model::free_params>(node, address, [&](const model::free_params& p) { *address = p.block->address(); });
+}
+
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
-  return with_device(device, [&] {
-    if (value == nullptr || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) return CUDA_ERROR_INVALID_VALUE;
-    *static_cast<cuuint64_t*>(value) = 0;
+  return with_device(device, [&](model::device& of) {
+    std::size_t told = 0;
+    if (value == nullptr || !model::graph_memory::get(of, attribute, told)) return CUDA_ERROR_INVALID_VALUE;
+    const cuuint64_t bytes = told;
+    std::memcpy(value, &bytes, sizeof bytes);
     return CUDA_SUCCESS;
   });
 }
 
-// The high marks can be set, to zero.
+// The high marks can be set, to zero: then they begin anew.
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
-  return with_device(device, [&] {
-    const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
-    return high && value != nullptr && *static_cast<const cuuint64_t*>(value) == 0 ? CUDA_SUCCESS
-                                                                                   : CUDA_ERROR_INVALID_VALUE;
+  return with_device(device, [&](model::device& of) {
+    cuuint64_t wanted = 1;
+    if (value != nullptr) std::memcpy(&wanted, value, sizeof wanted);
+    return wanted == 0 && model::graph_memory::reset(of, attribute) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
-  return with_device(device, [] { return CUDA_SUCCESS; });
+  return with_device(device, [](model::device& of) {
+    model::graph_memory::trim(of);
+    return CUDA_SUCCESS;
+  });
 }
 
 }  // namespace weir::embedded::entry

@@ -2,26 +2,11 @@
 #include "embedded/entry/graph_handle.hpp"
 #include "embedded/entry/node_params.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace weir::embedded::entry {
 
 namespace {
-
-bool has_duplicates(std::vector<model::graph_node*> nodes) {
-  std::ranges::sort(nodes);
-  return std::ranges::adjacent_find(nodes) != nodes.end();
-}
-
-// Finds the graph and the nodes that a new one depends on. The list is not looked at where it is empty.
-CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
-                    model::graph*& into, std::vector<model::graph_node*>& behind) {
-  into = find_graph(graph);
-  if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
-  return has_duplicates(behind) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
 
 // Adds a node with what take(params) gives.
 template <class Take>
@@ -49,6 +34,7 @@ CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependen
     model::graph* found = find_graph(child);
     if (found == nullptr || found == into) return CUDA_ERROR_INVALID_VALUE;
     if (found->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && found->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
     if (ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && (found->capturing() || into->is_inside(*found))) {
       return CUDA_ERROR_INVALID_VALUE;
     }
@@ -109,6 +95,12 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgrap
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   if (params == nullptr || !all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+  if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
+    if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
+    return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
+               ? cuGraphAddMemAllocNode(node, graph, dependencies, count, &params->alloc)
+               : cuGraphAddMemFreeNode(node, graph, dependencies, count, params->free.dptr);
+  }
   if (params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
     return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
   }

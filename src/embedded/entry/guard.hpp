@@ -8,6 +8,7 @@
 #include "embedded/model/capture.hpp"
 #include "embedded/model/process.hpp"
 #include "embedded/model/thread_state.hpp"
+#include "embedded/model/transfer.hpp"
 
 namespace weir::embedded::entry {
 
@@ -67,6 +68,11 @@ inline abi::CUresult find_stream_for_work(model::process& p, abi::CUstream handl
 // The same for a question that is not a use of the stream: while a blocking stream captures, the legacy stream may not
 // be used, which would break the capture, but be asked about, which only fails.
 abi::CUresult find_stream_to_ask(model::process& p, abi::CUstream handle, model::stream*& out);
+
+// When work that is submitted to a stream uses its memory.
+inline model::use_time use_time_in(const model::stream& s) {
+  return s.capture() == nullptr ? model::use_time::now : model::use_time::in_graph;
+}
 
 // The event behind a handle, ready for use.
 abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);

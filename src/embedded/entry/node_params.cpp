@@ -27,7 +27,7 @@ CUresult take_context(CUcontext& context) {
 // A set that names no context is for that of its memory, so that it needs none to be current; a pool's memory has none.
 CUresult take_context_of(CUdeviceptr memory, CUcontext& context) {
   const model::allocation* in = context == nullptr ? model::address_map::find(memory) : nullptr;
-  if (in == nullptr) return take_context(context);
+  if (in == nullptr || in->kind == model::memory_kind::graph) return take_context(context);
   if (in->owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
   context = in->owner->handle();
   return take_context(context);
@@ -45,6 +45,8 @@ std::size_t used_bytes(CUgraphNodeType type) {
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return sizeof(CUDA_EVENT_WAIT_NODE_PARAMS);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return sizeof(CUDA_EVENT_RECORD_NODE_PARAMS);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS_v2);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: return sizeof(CUDA_MEM_ALLOC_NODE_PARAMS_v2);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return sizeof(CUDA_MEM_FREE_NODE_PARAMS);
     default: return sizeof(CUgraphNodeParams::reserved1);
   }
 }

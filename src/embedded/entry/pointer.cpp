@@ -57,7 +57,8 @@ extent mapping_of(const allocation& memory) {
   switch (memory.kind) {
     case memory_kind::device:
     case memory_kind::managed: return {memory.start(), rounded(std::size_t{2} << 20)};
-    case memory_kind::pooled: return {memory.start(), rounded(std::size_t{32} << 20)};
+    case memory_kind::pooled:
+    case memory_kind::graph: return {memory.start(), rounded(std::size_t{32} << 20)};
     case memory_kind::registered: {
       constexpr std::size_t page = 4096;
       const std::uintptr_t first = memory.start() / page * page;

@@ -6,15 +6,38 @@
 #include "embedded/model/memory_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
 
+#include <vector>
+
 namespace weir::embedded::entry {
 
 namespace {
 
 using model::pool_registry::living_pool;
 
-// An allocation in a stream that captures would be a node, which graphs do not have yet; in another it is unsafe.
+// In a stream that captures, an allocation becomes a node of the graph, which has its memory from the device of the pool.
+CUresult capture_allocation(model::capture& into, const model::memory_pool& from, std::size_t bytes, model::stream& by,
+                            CUdeviceptr* address) {
+  if (!from.place().is_device()) return CUDA_ERROR_NOT_SUPPORTED;
+  std::vector<CUmemAccessDesc> access;
+  for (int user = 0; user < model::this_process().device_count(); ++user) {
+    const CUmemAccess_flags flags = from.access_of(user);
+    if (user == from.owner().ordinal() || flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) continue;
+    access.push_back({{CU_MEM_LOCATION_TYPE_DEVICE, user}, flags});
+  }
+  CUDA_MEM_ALLOC_NODE_PARAMS params{};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, from.owner().ordinal()};
+  params.accessDescs = access.data();
+  params.accessDescCount = access.size();
+  params.bytesize = bytes;
+  return into.allocate(by, params, address);
+}
+
+// In one that does not capture it is unsafe while others do.
 CUresult allocate(const living_pool& from, std::size_t bytes, model::stream& by, CUdeviceptr* address) {
-  if (by.capture() != nullptr && bytes != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if (model::capture* into = by.capture(); into != nullptr && bytes != 0) {
+    return capture_allocation(*into, *from.pool, bytes, by, address);
+  }
   if (by.capture() == nullptr) {
     if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
   }
@@ -51,7 +74,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
-    if (in->capture() != nullptr) return CUDA_ERROR_INVALID_VALUE;  // a graph frees only what it allocated
+    if (model::capture* into = in->capture()) return into->free(*in, address);
     if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
     return model::memory::free_in_order(address, *in);
   });

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <mutex>
 
+#include "embedded/model/graph_block.hpp"
+
 namespace weir::embedded::model {
 
 constinit thread_local address_map::memory_of_thread address_map::recent_;
@@ -17,6 +19,30 @@ address_map& address_map::instance() noexcept {
 
 allocation& address_map::add(std::uintptr_t base, std::size_t extent) {
   const std::lock_guard lock{mutex_};
+  return replace(base, extent);
+}
+
+allocation& address_map::add_for_graph(graph_block& block) {
+  const std::lock_guard lock{mutex_};
+  allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.at), block.extent);
+  record.kind = memory_kind::graph;
+  record.on = &block.on;
+  record.of_graph = block.bytes;
+  record.from_graph.store(&block, std::memory_order_relaxed);
+  return record;
+}
+
+allocation* address_map::find_of_graph(std::uintptr_t address, std::size_t bytes) noexcept {
+  const address_map& map = instance();
+  const std::shared_lock lock{map.mutex_};
+  auto next = map.by_base_.upper_bound(address);
+  if (next == map.by_base_.begin()) return nullptr;
+  allocation* const before = std::prev(next)->second;
+  const std::size_t offset = address - before->start();
+  return offset <= before->of_graph && bytes <= before->of_graph - offset ? before : nullptr;
+}
+
+allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
   while (allocation* stale = overlapping(base, extent)) {
     (void)stale->close();
     erase(*stale);
@@ -81,6 +107,8 @@ allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
   record.pool = nullptr;
   record.block = nullptr;
   record.elements = nullptr;
+  record.of_graph = 0;
+  record.from_graph.store(nullptr, std::memory_order_relaxed);
   record.store = nullptr;
   record.piece.store(-1, std::memory_order_relaxed);
   return record;

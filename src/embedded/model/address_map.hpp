@@ -42,6 +42,13 @@ class address_map {
   // program gave that memory back without a word, or it could not be ours. Throws std::bad_alloc.
   [[nodiscard]] allocation& add(std::uintptr_t base, std::size_t extent);
 
+  // The same for memory of a graph, which comes and goes in it.
+  [[nodiscard]] allocation& add_for_graph(graph_block& block);
+
+  // The record of a graph's memory, live or not, that holds so many bytes from an address; null where there is none. For
+  // what will run only when a graph does.
+  [[nodiscard]] static allocation* find_of_graph(std::uintptr_t address, std::size_t bytes) noexcept;
+
   // The same for memory of the program. Null where a record overlaps it, whose kind is told. Throws std::bad_alloc.
   [[nodiscard]] allocation* add_registration(std::uintptr_t base, std::size_t extent, memory_kind& in_the_way);
 
@@ -79,6 +86,7 @@ class address_map {
 
   // With the lock held.
   [[nodiscard]] allocation* overlapping(std::uintptr_t from, std::size_t bytes) const noexcept;
+  allocation& replace(std::uintptr_t base, std::size_t extent);
   allocation& insert(std::uintptr_t base, std::size_t extent);
   void erase(allocation& record) noexcept;
 

@@ -13,6 +13,7 @@ namespace weir::embedded::model {
 struct array;
 class context;
 class device;
+struct graph_block;
 class memory_pool;
 struct pool_block;
 class shared_store;
@@ -28,6 +29,7 @@ enum class memory_kind : std::uint8_t {
   mapped,      // cuMemMap: in a range that the program reserved (address_space.hpp)
   imported,    // cuExternalMemoryGetMappedBuffer
   opened,      // another process's, cuIpcOpenMemHandle
+  graph,  // what a launch of a graph left behind: live only then, while its record is there as long as the addresses
 };
 
 // A record of the address map (address_map.hpp). Records are reused but their memory is never given back, so that a
@@ -54,9 +56,11 @@ struct allocation {
   pool_block* block = nullptr;     // likewise; guarded by the pool's lock
   std::uintptr_t range_start = 0;  // of mapped memory only: the range that it is in
   std::size_t range_bytes = 0;
-  array* elements = nullptr;      // of an array's memory only
-  shared_store* store = nullptr;  // where it lies, if other processes may have it
-  std::atomic<int> piece{-1};     // its number there, once one may open it
+  array* elements = nullptr;                      // of an array's memory only
+  std::size_t of_graph = 0;                       // bytes of a graph's memory, live or not; guarded by the map's lock
+  std::atomic<graph_block*> from_graph{nullptr};  // likewise of that only
+  shared_store* store = nullptr;                  // where it lies, if other processes may have it
+  std::atomic<int> piece{-1};                     // its number there, once one may open it
 
   // Asked of a record that may be of another life by now. What is read here is of one: bytes of a life come after its number, its base
   // before them, and a later base after a later number.

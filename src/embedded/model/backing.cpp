@@ -163,6 +163,10 @@ backing backing::obtain(std::size_t bytes, device* from, shared_store* in) noexc
   return backing{at, bytes, from, in};
 }
 
+void backing::drop_pages(void* at, std::size_t bytes) noexcept {
+  if (is_mapped(bytes, nullptr)) madvise(at, mapping_length(bytes), MADV_DONTNEED);
+}
+
 void backing::give_back(void* at, std::size_t bytes, device* from, shared_store* in) noexcept {
   if (is_mapped(bytes, in)) {
     give_back_mapping(at, bytes, in);

@@ -44,6 +44,9 @@ class backing {
   // Gives back what release() gave out; the arguments are those of obtain().
   static void give_back(void* at, std::size_t bytes, device* from, shared_store* in = nullptr) noexcept;
 
+  // Lets the system have the pages of a block that nobody uses; what is in it is lost. Those of small blocks stay.
+  static void drop_pages(void* at, std::size_t bytes) noexcept;
+
   [[nodiscard]] explicit operator bool() const noexcept { return at_ != nullptr; }
   [[nodiscard]] void* get() const noexcept { return at_; }
   void* release() noexcept { return std::exchange(at_, nullptr); }

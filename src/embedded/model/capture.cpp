@@ -7,6 +7,7 @@
 #include "embedded/model/capture_list.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/graph.hpp"
+#include "embedded/model/graph_memory.hpp"
 #include "embedded/model/node_work.hpp"
 #include "embedded/model/process.hpp"
 
@@ -180,6 +181,34 @@ CUresult capture::add_batch(stream& in, std::span<const CUstreamBatchMemOpParams
   if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   return add_node(in, value_params{in.owner().handle(), {operations.begin(), operations.end()}});
+}
+
+// Adds the node that make(frontier, node) makes.
+template <class Make>
+CUresult capture::add_made(stream& in, Make make) {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile
+  if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  std::vector<graph_node*>& frontier = part_of(in).frontier;
+  frontier.reserve(1);
+  graph_node* made = nullptr;
+  const CUresult status = make(frontier, made);
+  if (status == CUDA_SUCCESS) frontier.assign(1, made);
+  return status;
+}
+
+CUresult capture::allocate(stream& in, const CUDA_MEM_ALLOC_NODE_PARAMS& params, CUdeviceptr* out) {
+  return add_made(in, [&](std::span<graph_node* const> behind, graph_node*& made) {
+    const CUresult status = graph_memory::add_allocation(*graph_, params, behind, made);
+    if (status == CUDA_SUCCESS) *out = std::get<alloc_params>(made->params).what.dptr;
+    return status;
+  });
+}
+
+CUresult capture::free(stream& in, CUdeviceptr address) {
+  return add_made(in, [&](std::span<graph_node* const> behind, graph_node*& made) {
+    return graph_memory::add_free(*graph_, address, behind, made);
+  });
 }
 
 }  // namespace weir::embedded::model

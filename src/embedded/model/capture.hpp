@@ -62,6 +62,11 @@ class capture {
   abi::CUresult add(stream& in, const value_write& work);
   abi::CUresult add_batch(stream& in, std::span<const abi::CUstreamBatchMemOpParams> operations);
 
+  // The same for memory that comes and goes when the graph is launched: what graph_memory::add_allocation() and
+  // add_free() say.
+  abi::CUresult allocate(stream& in, const abi::CUDA_MEM_ALLOC_NODE_PARAMS& params, abi::CUdeviceptr* out);
+  abi::CUresult free(stream& in, abi::CUdeviceptr address);
+
   // A stream of the capture waits for an event, or records one; a stream of none waits for an event that was recorded
   // in it. With the lock of the graphs held.
   abi::CUresult wait(stream& s, const event& e, unsigned flags);
@@ -87,6 +92,8 @@ class capture {
   template <class Work>
   abi::CUresult add_work(stream& in, const Work& work);
   abi::CUresult add_node(stream& in, node_params params);
+  template <class Make>
+  abi::CUresult add_made(stream& in, Make make);
   [[nodiscard]] participant& part_of(const stream& s) noexcept;
   void join(stream& s, std::span<graph_node* const> behind);
   [[nodiscard]] bool all_joined() const;

@@ -2,6 +2,7 @@
 #include "embedded/model/device.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
@@ -10,10 +11,22 @@
 
 namespace weir::embedded::model {
 
+namespace {
+
+constexpr std::size_t usual_chunk = std::size_t{32} << 20;
+constexpr std::size_t smallest_chunk = std::size_t{64} << 10;
+
+constexpr std::size_t chunk_for(std::size_t device_memory) noexcept {
+  return std::clamp(std::bit_floor(device_memory / 8), smallest_chunk, usual_chunk);
+}
+
+}  // namespace
+
 device::device(int ordinal, std::size_t memory_bytes)
     : ordinal_{ordinal},
       name_{"weir embedded device"},
       total_memory_{memory_bytes},
+      chunk_{chunk_for(memory_bytes)},
       facts_{describe_device(ordinal)},
       primary_{this_process().contexts.acquire()} {
   this_process().contexts.publish(primary_);

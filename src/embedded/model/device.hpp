@@ -8,6 +8,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/model/device_facts.hpp"
+#include "embedded/model/graph_account.hpp"
 
 namespace weir::embedded::model {
 
@@ -44,6 +45,9 @@ class device {
   void count_managed(std::size_t bytes) noexcept { managed_memory_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_managed_less(std::size_t bytes) noexcept { managed_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+  // Pools and graphs take memory in pieces of so many bytes: 32 MiB, as on an H200, and less where it has little.
+  [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
+
   // The primary context's object; alive only while it is retained.
   [[nodiscard]] context& primary() const noexcept { return *primary_; }
 
@@ -76,6 +80,9 @@ class device {
   std::atomic<memory_pool*> default_pool{nullptr};
   std::atomic<memory_pool*> current_pool{nullptr};
 
+  // What the memory of graphs takes of it (graph_memory.hpp).
+  graph_account graph_memory;
+
  private:
   using primary_lock = std::unique_lock<std::mutex>;
   abi::CUresult open_primary();
@@ -85,6 +92,7 @@ class device {
   int ordinal_;
   std::string name_;
   std::size_t total_memory_;
+  std::size_t chunk_;
   device_facts facts_;
   std::atomic<std::size_t> used_memory_{0};
   std::atomic<std::size_t> managed_memory_{0};

@@ -5,6 +5,7 @@
 #include "embedded/model/device.hpp"
 #include "embedded/model/ending_allocation.hpp"
 #include "embedded/model/external_memory.hpp"
+#include "embedded/model/graph_memory.hpp"
 #include "embedded/model/ipc_memory.hpp"
 #include "embedded/model/managed_advice.hpp"
 #include "embedded/model/memory.hpp"
@@ -52,7 +53,8 @@ allocation* find_device_memory(std::uintptr_t address) noexcept {
     case memory_kind::device:
     case memory_kind::managed:
     case memory_kind::pooled:
-    case memory_kind::imported: return found;
+    case memory_kind::imported:
+    case memory_kind::graph: return found;
     case memory_kind::pinned:
     case memory_kind::registered:
     case memory_kind::array:
@@ -129,6 +131,7 @@ CUresult free_device(CUdeviceptr address) {
     pool_registry::after_synchronize();
     return status;
   }
+  if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, nullptr);
   ending_allocation ended{address, found->kind};
   if (!ended) return CUDA_ERROR_INVALID_VALUE;
   ended.owner().wait_for_work();
@@ -141,6 +144,7 @@ CUresult free_in_order(CUdeviceptr address, stream& in) {
   allocation* found = find_device_memory(address);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (found->kind == memory_kind::pooled) return free_pooled(*found, address, in.end_of_use());
+  if (found->kind == memory_kind::graph) return graph_memory::free(*found, address, &in);
   if (found->kind != memory_kind::device) return CUDA_ERROR_NOT_SUPPORTED;
   in.submit(engine::make_operation(free_when_due{found, found->id}, engine::operation_kind::work, true));
   return CUDA_SUCCESS;

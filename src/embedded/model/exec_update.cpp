@@ -61,10 +61,17 @@ exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph&
       return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs->handle()};
   }
   user_object_references kept;
-  if (keep != nullptr) kept.share(*keep);
+  graph_memory_use memory;
+  if (keep != nullptr) {
+    kept.share(*keep);
+    memory = graph_memory::use_of(to);
+  }
   make_plan_own();
   for (const auto& [mine, theirs] : pairs) change(*mine, theirs->params, scratch);
-  if (keep != nullptr) plan_->kept_alive = std::move(kept);
+  if (keep != nullptr) {
+    plan_->kept_alive = std::move(kept);
+    plan_->memory = std::move(memory);
+  }
   return {};
 }
 
@@ -72,6 +79,7 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   const std::lock_guard lock{mutex_};
   const exec_node* node = shape_.find(origin);
   if (node == nullptr || node->kind != node_params{child_params{}}.index()) return CUDA_ERROR_INVALID_VALUE;
+  if (child.has_memory_nodes()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;  // a copy of it there cannot be
   const exec_shape::difference found = change_all(shape_.child_of(*node), child, nullptr);
   return found.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
@@ -79,7 +87,13 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
 CUresult graph_exec::update(const graph& to, exec_shape::difference& reason) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<void> claim = to.has_memory_nodes() ? to.claim_executable(claim_) : nullptr;
+  if (to.has_memory_nodes() && claim == nullptr) {
+    reason.why = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
   reason = change_all(shape_, to, &to.kept_alive);
+  if (reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS) claim_ = std::move(claim);
   return reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 

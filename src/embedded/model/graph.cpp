@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedded/model/graph_block.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -23,7 +24,8 @@ CUgraphNodeType graph_node::type() const noexcept {
   constexpr CUgraphNodeType types[] = {CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,
                                        CU_GRAPH_NODE_TYPE_MEMSET,       CU_GRAPH_NODE_TYPE_MEMCPY,
                                        CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_GRAPH,
-                                       CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT};
+                                       CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+                                       CU_GRAPH_NODE_TYPE_MEM_ALLOC,    CU_GRAPH_NODE_TYPE_MEM_FREE};
   static_assert(std::size(types) == std::variant_size_v<node_params>);
   return types[params.index()];
 }
@@ -34,6 +36,7 @@ CUgraphNode graph_node::handle() const noexcept {
 
 void graph_node::embed(graph& child) noexcept {
   child.set_parent(*in);
+  if (child.has_memory_nodes()) in->note_memory_nodes();
   params = child_params{&child};
 }
 
@@ -43,6 +46,8 @@ graph& graph::make() {
   graph* made = this_process().graphs.acquire();
   made->parent_ = nullptr;
   made->capturing_ = false;
+  made->has_memory_nodes_ = false;
+  made->executable_.reset();
   this_process().graphs.publish(made);
   return *made;
 }
@@ -52,6 +57,17 @@ bool graph::is_inside(const graph& other) const noexcept {
     if (g == &other) return true;
   }
   return false;
+}
+
+void graph::note_memory_nodes() noexcept {
+  for (graph* g = this; g != nullptr; g = g->parent_) g->has_memory_nodes_ = true;
+}
+
+std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own) const {
+  if (const auto now = executable_.lock()) return now == own ? now : nullptr;
+  const std::shared_ptr<void> claimed = std::make_shared<char>();
+  executable_ = claimed;
+  return claimed;
 }
 
 void graph::destroy() noexcept {
@@ -65,6 +81,7 @@ void graph::destroy() noexcept {
 
 void end_node(graph_node& node) noexcept {
   if (const auto* child = std::get_if<child_params>(&node.params)) child->embedded->destroy();
+  if (const auto* freed = std::get_if<free_params>(&node.params)) std::erase(freed->block->freed_in, node.in->handle());
   node.params = empty_params{};
   node.dependencies.clear();
   node.dependents.clear();

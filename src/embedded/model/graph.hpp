@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -66,12 +67,23 @@ class graph {
   [[nodiscard]] bool capturing() const noexcept { return capturing_; }
   void set_capturing(bool now) noexcept { capturing_ = now; }
 
+  // Does it, or a child graph, have nodes that allocate or free memory? Then no node and no edge is taken out, it is
+  // not cloned, and has one executable at a time.
+  [[nodiscard]] bool has_memory_nodes() const noexcept { return has_memory_nodes_; }
+  void note_memory_nodes() noexcept;
+
+  // Of such a graph: what its executable holds for as long as it is that. Null while another one does. Throws
+  // std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<void> claim_executable(const std::shared_ptr<void>& own = nullptr) const;
+
   user_object_references kept_alive;
 
  private:
   std::vector<graph_node*> nodes_;
   graph* parent_ = nullptr;
   bool capturing_ = false;
+  bool has_memory_nodes_ = false;
+  mutable std::weak_ptr<void> executable_;
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;  // made when first asked for
 };
 

@@ -44,6 +44,8 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
   }
+  std::shared_ptr<void> claim = from.has_memory_nodes() ? from.claim_executable() : nullptr;
+  if (from.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   const std::vector<graph_node*> order = from.in_order();
   std::vector<place_in_plan> places;
   plan_reference plan = compile(from, order, places);
@@ -58,6 +60,7 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
   shape_ = std::move(shape);
   disabled_.clear();
   flags_ = flags;
+  claim_ = std::move(claim);
   last_launch_ = {};
   lanes_ = std::move(lanes);
   open_ = std::move(open);
@@ -68,6 +71,7 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
 void graph_exec::close() noexcept {
   const std::lock_guard lock{mutex_};
   plan_ = {};
+  claim_ = {};
   shape_ = {};
   disabled_.clear();
   for (engine::timeline* lane : lanes_) lane->release_when_drained();
@@ -78,6 +82,19 @@ void graph_exec::close() noexcept {
 CUresult graph_exec::launch(stream& in) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (plan_->memory.empty()) [[likely]] {
+    submit(in, nullptr);
+    return CUDA_SUCCESS;
+  }
+  graph_memory::launch memory{plan_->memory, in};
+  const CUresult status = memory.begin((flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+  if (status != CUDA_SUCCESS) return status;
+  submit(in, &memory);
+  memory.end(last_launch_);
+  return CUDA_SUCCESS;
+}
+
+void graph_exec::submit(stream& in, graph_memory::launch* memory) {
   // The lanes are published after the stream's own part, which they wait for; also when there is no memory for all of
   // it.
   const struct lanes_closing {
@@ -88,9 +105,9 @@ CUresult graph_exec::launch(stream& in) {
   } closing{open_};
   last_launch_ = in.submit_many([&](submission& main) {
     main.add_wait(last_launch_);
+    if (memory != nullptr) memory->order(main);
     submit_plan(main);
   });
-  return CUDA_SUCCESS;
 }
 
 void graph_exec::submit_plan(submission& main) {

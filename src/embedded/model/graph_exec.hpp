@@ -31,11 +31,12 @@ class graph_exec {
     graph_node* because_of = nullptr;
   };
 
-  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle. Throws
-  // std::bad_alloc.
+  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle;
+  // CUDA_ERROR_NOT_SUPPORTED for one with memory nodes that has an executable. Throws std::bad_alloc.
   abi::CUresult instantiate(const graph& from, unsigned long long flags, refusal& reason);
 
-  // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing.
+  // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing. Of memory that the graph
+  // allocates or frees: what graph_memory::launch::begin() says.
   // Throws std::bad_alloc; then part of the graph may have been submitted.
   abi::CUresult launch(stream& in);
 
@@ -65,6 +66,7 @@ class graph_exec {
 
  private:
   using submission = engine::timeline::submission;
+  void submit(stream& in, graph_memory::launch* memory);
   void submit_plan(submission& main);
   void submit_step(const plan_step& step, submission& to);
 
@@ -80,6 +82,7 @@ class graph_exec {
   exec_shape shape_;
   std::unordered_map<const exec_node*, engine::operation> disabled_;  // with what they do when they are switched on
   unsigned long long flags_ = 0;
+  std::shared_ptr<void> claim_;  // of a graph with memory nodes: it has no other executable meanwhile
   engine::point last_launch_;
   std::vector<engine::timeline*> lanes_;         // of the plan's lanes but the first, which is the stream's own
   std::vector<std::optional<submission>> open_;  // scratch of a launch: a submission to each of them

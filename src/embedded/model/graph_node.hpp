@@ -1,6 +1,7 @@
 // model/graph_node.hpp - a node of a graph: its kind, its parameters, its edges.
 #pragma once
 
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -9,6 +10,7 @@
 namespace weir::embedded::model {
 
 class graph;
+struct graph_block;
 
 // What the program gave for a node of each kind, checked.
 
@@ -41,8 +43,18 @@ struct wait_params {
   abi::CUevent event;
 };
 
+struct alloc_params {
+  std::shared_ptr<graph_block> block;
+  abi::CUDA_MEM_ALLOC_NODE_PARAMS what;  // but for its access descriptors
+  std::vector<abi::CUmemAccessDesc> access;
+};
+
+struct free_params {
+  std::shared_ptr<graph_block> block;
+};
+
 using node_params = std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params,
-                                 child_params, record_params, wait_params>;
+                                 child_params, record_params, wait_params, alloc_params, free_params>;
 
 // Objects are reused (handle_table.hpp). Guarded by the lock of the graphs (process::graphs_mutex).
 struct graph_node {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "embedded/model/graph.hpp"
+#include "embedded/model/graph_block.hpp"
 
 namespace weir::embedded::model {
 
@@ -61,8 +62,8 @@ void picture::draw_inside(const graph& of, const std::string& name) {
 }
 
 void picture::draw_node(const graph_node& node, const std::string& name) {
-  static constexpr const char* kinds[] = {"empty",   "host",        "memset",       "memcpy",
-                                          "mem ops", "child graph", "event record", "event wait"};
+  static constexpr const char* kinds[] = {"empty",       "host",         "memset",     "memcpy",    "mem ops",
+                                          "child graph", "event record", "event wait", "mem alloc", "mem free"};
   static_assert(std::size(kinds) == std::variant_size_v<node_params>);
   text_ += "  " + name + " [label=\"" + kinds[node.params.index()];
   if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) append(text_, "\\nhandle %#" PRIxPTR, number(node.handle()));
@@ -95,6 +96,11 @@ void picture::tell(const node_params& params) {
     if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS)) append(text_, "\\nevent %#" PRIxPTR, number(record->event));
   } else if (const auto* wait = std::get_if<wait_params>(&params)) {
     if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS)) append(text_, "\\nevent %#" PRIxPTR, number(wait->event));
+  } else if (const auto* made = std::get_if<alloc_params>(&params)) {
+    if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS))
+      append(text_, "\\n%zu bytes at %#llx", made->what.bytesize, made->what.dptr);
+  } else if (const auto* freed = std::get_if<free_params>(&params)) {
+    if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS)) append(text_, "\\nat %#llx", freed->block->address());
   }
 }
 

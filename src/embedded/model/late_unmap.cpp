@@ -38,10 +38,24 @@ late_unmapping::late_unmapping(std::span<const engine::point> after, void* at, s
 }
 
 void unmap_after_work(void* at, std::size_t bytes) noexcept {
+  run_after_work(engine::make_operation(unmapping{at, bytes}, engine::operation_kind::work, true));
+}
+
+void run_after_work(const engine::operation& last) noexcept {
   try {
     const std::vector<engine::point> before = points_under_way();
-    if (before.empty()) return unmapping{at, bytes}.run();
-    const late_unmapping last{before, at, bytes};
+    if (before.empty()) {
+      engine::operation now = last;
+      now.body(now);
+      return;
+    }
+    engine::timeline& line = engine::timeline::acquire();
+    {
+      engine::timeline::submission to{line};
+      for (const engine::point until : before) to.add_wait(until);
+      to.add(last);
+    }
+    line.release_when_drained();
   } catch (const std::exception&) {
     // Without memory to note it down, the addresses stay taken.
   }

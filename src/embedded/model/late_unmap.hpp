@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "embedded/engine/operation.hpp"
 #include "embedded/engine/timeline.hpp"
 
 namespace weir::embedded::model {
@@ -33,5 +34,9 @@ class late_unmapping {
 // otherwise later, without a wait. Until then nobody else gets the addresses, and they can be touched as they are.
 // Thread safety: from any thread.
 void unmap_after_work(void* at, std::size_t bytes) noexcept;
+
+// The same for an operation of the kind that ends something, and runs after a failure, too. Without memory to note it
+// down it never runs.
+void run_after_work(const engine::operation& last) noexcept;
 
 }  // namespace weir::embedded::model

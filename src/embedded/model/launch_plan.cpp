@@ -173,7 +173,8 @@ launch_plan::launch_plan(const launch_plan& other)
       waits{other.waits},
       operations{other.operations},
       lanes{other.lanes},
-      awaited_steps{other.awaited_steps} {
+      awaited_steps{other.awaited_steps},
+      memory{other.memory} {
   pitched_copies.reserve(other.pitched_copies.size());
   for (const auto& copy : other.pitched_copies) pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
   for (engine::operation& operation : operations) refer_to_copies_of(*this, operation);
@@ -188,6 +189,7 @@ plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
   work.choose_lanes();
   work.make_steps();
   plan->kept_alive.share(from.kept_alive);
+  plan->memory = graph_memory::use_of(from);
   return made;
 }
 

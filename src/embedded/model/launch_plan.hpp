@@ -9,6 +9,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
+#include "embedded/model/graph_memory.hpp"
 #include "embedded/model/graph_node.hpp"
 #include "embedded/model/user_object.hpp"
 #include "embedded/model/work.hpp"
@@ -65,6 +66,7 @@ class launch_plan {
   std::uint32_t lanes = 1;
   std::uint32_t awaited_steps = 0;
   user_object_references kept_alive;
+  graph_memory_use memory;
 
   std::atomic<std::uint32_t> users{0};  // plan_reference
 };

@@ -25,7 +25,7 @@ abi::CUresult allocate_device(context& in, std::size_t bytes, abi::CUdeviceptr* 
 abi::CUresult allocate_managed(context& in, std::size_t bytes, unsigned flags, abi::CUdeviceptr* out);
 
 // cuMemFree: frees device, managed or pooled memory by its start; null is nothing. Waits for the work of the context
-// that the memory belongs to; for pooled memory it does not.
+// that the memory belongs to; for pooled memory and that of graphs it does not.
 abi::CUresult free_device(abi::CUdeviceptr address);
 
 // cuMemFreeAsync: the same in the order of a stream. What was submitted to it before may still use the memory.

@@ -2,7 +2,6 @@
 #include "embedded/model/memory_pool.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <mutex>
 #include <new>
 
@@ -22,14 +21,6 @@ using namespace abi;
 
 namespace {
 
-// As an H200 reserves memory. On devices much smaller than that, less.
-constexpr std::size_t usual_chunk = std::size_t{32} << 20;
-constexpr std::size_t smallest_chunk = std::size_t{64} << 10;
-
-constexpr std::size_t chunk_for(std::size_t device_memory) noexcept {
-  return std::clamp(std::bit_floor(device_memory / 8), smallest_chunk, usual_chunk);
-}
-
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
   return (bytes + unit - 1) / unit * unit;
 }
@@ -44,7 +35,7 @@ void memory_pool::open(device& on, const pool_place& place, std::size_t max_byte
   const std::lock_guard lock{lock_};
   device_ = &on;
   place_ = place;
-  chunk_bytes_ = chunk_for(on.total_memory());
+  chunk_bytes_ = on.chunk();
   max_bytes_ = round_up(max_bytes, chunk_bytes_);
   threshold_ = 0;
   reserved_ = reserved_high_ = used_ = used_high_ = 0;

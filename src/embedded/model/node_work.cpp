@@ -34,6 +34,7 @@ side_of_node side_of(const array& in, std::size_t offset) noexcept {
 side_of_node side_of(const std::byte* at, std::size_t pitch, std::size_t slice) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   const allocation* in = address_map::find(address);
+  if (in == nullptr) in = address_map::find_of_graph(address, 1);
   if (in != nullptr && in->kind == memory_kind::array) return side_of(*in->elements, address - in->start());
   side_of_node side{.type = CU_MEMORYTYPE_DEVICE, .pitch = pitch, .rows = pitch == 0 ? 0 : slice / pitch};
   if (in != nullptr && !in->on_host) {
@@ -60,8 +61,10 @@ CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept 
   }
   if (__builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
   place to;
-  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to_write, to); status != CUDA_SUCCESS)
+  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to_write, to, use_time::in_graph);
+      status != CUDA_SUCCESS) {
     return status;
+  }
   out = {to.at, params.pitch, params.width, params.height, params.value, params.elementSize};
   return CUDA_SUCCESS;
 }
@@ -71,7 +74,7 @@ CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out) noexcept {
   if (copy.size.empty()) return CUDA_ERROR_INVALID_VALUE;
   place to;
   place from;
-  return lay_out(copy, to, from, out);
+  return lay_out(copy, to, from, out, use_time::in_graph);
 }
 
 CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) {

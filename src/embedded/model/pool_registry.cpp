@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "embedded/model/device.hpp"
+#include "embedded/model/graph_memory.hpp"
 #include "embedded/model/handle_table.hpp"
 #include "embedded/model/memory_pool.hpp"
 
@@ -188,6 +189,7 @@ void give_up_idle(device& of, stream* by) noexcept {
   for (memory_pool* pool : known.pools) {
     if (&pool->owner() == &of) pool->give_up_idle(by);
   }
+  graph_memory::trim(of);
 }
 
 }  // namespace weir::embedded::model::pool_registry

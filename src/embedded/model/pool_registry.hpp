@@ -65,7 +65,7 @@ inline void expect_idle_memory() noexcept {
   if (!idle_memory.load(std::memory_order_relaxed)) idle_memory.store(true, std::memory_order_relaxed);
 }
 
-// For a device that has run out: memory_pool::give_up_idle() of all its pools.
+// For a device that has run out: memory_pool::give_up_idle() of all its pools, and what graphs do not need.
 void give_up_idle(device& of, stream* by) noexcept;
 
 }  // namespace pool_registry

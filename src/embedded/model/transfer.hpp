@@ -36,11 +36,22 @@ inline bool is_as_the_hosts(const allocation& in, place_kind kind) noexcept {
   return kind == place_kind::any && in.on_host && in.kind == memory_kind::pooled;
 }
 
+// When that is: at once, in stream order, or when a graph runs that it is part of. Memory that graphs allocate is there
+// for the latter, whether or not it is live now.
+enum class use_time : std::uint8_t { now, in_graph };
+
 // Finds the place of `bytes` bytes, more than none. CUDA_ERROR_INVALID_VALUE for null, for unknown memory where known
 // memory is asked for, for what goes past the end of an allocation, and for memory that does not let it be done.
 inline abi::CUresult locate(std::uintptr_t address, std::size_t bytes, place_kind kind, abi::CUmemAccess_flags wanted,
-                            place& out) noexcept {
+                            place& out, use_time when = use_time::now) noexcept {
   const allocation* in = address_map::find(address);
+  if (in == nullptr && when == use_time::in_graph) {
+    in = address_map::find_of_graph(address, bytes);
+    if (in != nullptr) {
+      out = {reinterpret_cast<std::byte*>(address), in};
+      return abi::CUDA_SUCCESS;
+    }
+  }
   if (in == nullptr) {
     constexpr std::uintptr_t lowest_mapping = 65536;  // below it no program has memory
     if (kind == place_kind::known || address < lowest_mapping) return abi::CUDA_ERROR_INVALID_VALUE;

@@ -22,7 +22,7 @@ CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags us
   const allocation* in = address_map::find(address);
   if (in == nullptr || address - in->start() + size > in->extent) return CUDA_ERROR_INVALID_VALUE;
   if (check == word_check::call && (in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
-                                    !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ))) {
+                                    in->kind == memory_kind::graph || !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   out.denied = !in->lets(use);

@@ -1,0 +1,40 @@
+// model/graph_block.cpp - addresses that come and go, and their record in the address map.
+#include "embedded/model/graph_block.hpp"
+
+#include "embedded/engine/wait_log.hpp"
+#include "embedded/model/address_map.hpp"
+#include "embedded/model/backing.hpp"
+#include "embedded/model/device.hpp"
+#include "embedded/model/graph_memory.hpp"
+#include "embedded/model/poison.hpp"
+
+namespace weir::embedded::model {
+
+// Of the device nothing is taken yet.
+std::shared_ptr<graph_block> graph_block::make(device& on, std::size_t bytes) {
+  engine::wait_log::wanted.store(true, std::memory_order_relaxed);
+  backing addresses = backing::obtain(backing::extent_of(bytes), nullptr);
+  if (!addresses) return nullptr;
+  auto made = std::make_shared<graph_block>(on, bytes, addresses.get());
+  addresses.release();
+  forbid(made->at, made->extent);  // until it is launched
+  return made;
+}
+
+graph_block::graph_block(device& of, std::size_t count, void* start)
+    : on{of},
+      at{start},
+      bytes{count},
+      extent{backing::extent_of(count)},
+      record{address_map::instance().add_for_graph(*this)} {}
+
+graph_block::~graph_block() {
+  graph_memory::forget(*this);
+  address_map::instance().remove(record);
+  permit(at, extent);
+  backing::give_back(at, extent, nullptr);
+}
+
+void graph_block::drop_pages() noexcept { backing::drop_pages(at, extent); }
+
+}  // namespace weir::embedded::model

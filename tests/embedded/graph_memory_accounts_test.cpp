@@ -1,0 +1,263 @@
+// graph_memory_accounts_test.cpp - what the memory of graphs takes of a device, and what nodes may be asked for.
+#include "graph_memory_fixture.hpp"
+
+#include <memory>
+
+namespace weir::embedded {
+namespace {
+
+class GraphMemoryAccounts : public graph_memory_test {
+ protected:
+  // A graph that allocates, sets a word and frees.
+  static void fill(const test_graph& g, std::size_t bytes) {
+    const allocated block = add_alloc(g, bytes);
+    add_free(g, block.at, {g.add_set(block.at, 1, {block.node})});
+  }
+};
+
+// Nodes and executables take nothing; a launch takes whole pieces, which stay until they are trimmed.
+TEST_F(GraphMemoryAccounts, LaunchesTakeAndTrimsGiveBack) {
+  const std::size_t before = free_memory();
+  test_stream s;
+  test_graph g;
+  fill(g, chunk() / 2);
+  EXPECT_EQ(free_memory(), before);
+  test_exec x{g};
+  EXPECT_EQ(free_memory(), before);
+  for (int i = 0; i < 3; ++i) {
+    x.launch(s);
+    EXPECT_EQ(free_memory(), before - chunk());
+    EXPECT_EQ(used(), chunk());
+    EXPECT_EQ(reserved(), chunk());
+  }
+  s.synchronize();
+  EXPECT_EQ(used(), chunk());
+  trim();
+  EXPECT_EQ(used(), 0u);
+  EXPECT_EQ(reserved(), 0u);
+  EXPECT_EQ(free_memory(), before);
+  EXPECT_EQ(get(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), chunk());
+  EXPECT_EQ(get(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), chunk());
+  reset(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+  reset(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH);
+  EXPECT_EQ(get(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), 0u);
+  EXPECT_EQ(get(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 0u);
+  x.launch(s);
+  s.synchronize();
+  EXPECT_EQ(used(), chunk());
+  EXPECT_EQ(get(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), chunk());
+}
+
+// What a launch under way has is not trimmed, nor what it left behind.
+TEST_F(GraphMemoryAccounts, ATrimLeavesWhatIsInUse) {
+  test_stream s;
+  test_graph g;
+  test_graph leaving;
+  fill(g, chunk() / 2);
+  const allocated left = add_alloc(leaving, chunk());
+  leaving.add_set(left.at, 3, {left.node});
+  test_exec x{g};
+  test_exec y{leaving};
+  {
+    held gate{s};
+    x.launch(s);
+    y.launch(s);
+    trim();
+    EXPECT_EQ(used(), 2 * chunk());
+    gate.open();
+  }
+  s.synchronize();
+  trim();
+  EXPECT_EQ(used(), chunk());
+  EXPECT_EQ(reserved(), chunk());
+  EXPECT_EQ(read(left.at), 3u);
+  EXPECT_EQ(free_in(s, left.at), CUDA_SUCCESS);
+}
+
+// Graphs that are gone use nothing, though their memory stays reserved for others.
+TEST_F(GraphMemoryAccounts, WhatIsGoneIsNotUsed) {
+  test_stream s;
+  {
+    test_graph g;
+    fill(g, 8192);
+    test_exec x{g};
+    x.launch(s);
+    s.synchronize();
+  }
+  EXPECT_EQ(used(), 0u);
+  EXPECT_EQ(reserved(), chunk());
+  test_graph g;
+  fill(g, chunk());
+  test_exec x{g};
+  x.launch(s);
+  EXPECT_EQ(reserved(), chunk());
+}
+
+// Without memory a launch does nothing, and can be tried again.
+TEST_F(GraphMemoryAccounts, RunsOutAtLaunch) {
+  test_stream s;
+  test_graph g;
+  const allocated block = add_alloc(g, chunk() + 1);
+  test_words word{1};
+  g.add_set(word.at(0), 1, {block.node});
+  test_exec x{g};
+  leave(2 * chunk() - 1);
+  EXPECT_EQ(launch(x, s), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(launch(x, s), CUDA_ERROR_OUT_OF_MEMORY);
+  s.synchronize();
+  EXPECT_EQ(word[0], 0u);
+  EXPECT_EQ(used(), 0u);
+  EXPECT_EQ(free_in(s, block.at), CUDA_ERROR_INVALID_VALUE);
+  leave(2 * chunk());
+  EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
+  EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
+  s.synchronize();
+  EXPECT_EQ(word[0], 1u);
+}
+
+// Memory that a stream is through with when it comes to a launch is the launch's; another stream's is not.
+TEST_F(GraphMemoryAccounts, GoesFromGraphToGraphInAStream) {
+  test_words word{2};
+  test_stream s;
+  test_stream t;
+  test_graph a;
+  test_graph b;
+  const auto fill_all = [&](const test_graph& g, unsigned value) {
+    const allocated block = add_alloc(g, chunk());
+    const CUgraphNode set = g.add_set(block.at + chunk() - 4, value, {block.node});
+    add_free(g, block.at, {g.add_copy(word.at(value - 1), block.at + chunk() - 4, 4, {set})});
+  };
+  fill_all(a, 1);
+  fill_all(b, 2);
+  test_exec x{a};
+  test_exec y{b};
+  leave(chunk());
+  {
+    held gate{s};
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
+      EXPECT_EQ(launch(y, t), CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(launch(y, s), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(used(), chunk());
+    gate.open();
+  }
+  s.synchronize();
+  EXPECT_EQ(word[0], 1u);
+  EXPECT_EQ(word[1], 2u);
+  EXPECT_EQ(launch(y, t), CUDA_SUCCESS);
+  t.synchronize();
+  EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
+}
+
+// Memory that graphs only keep is there for whoever needs it, and what pools keep is there for graphs.
+TEST_F(GraphMemoryAccounts, IsGivenUpWhereTheDeviceHasNoOther) {
+  test_stream s;
+  test_graph g;
+  fill(g, chunk());
+  test_exec x{g};
+  leave(chunk());
+  x.launch(s);
+  s.synchronize();
+  CUdeviceptr p = 0;
+  EXPECT_EQ(driver.cuMemAlloc_v2(&p, chunk()), CUDA_SUCCESS);
+  EXPECT_EQ(launch(x, s), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(driver.cuMemFree_v2(p), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemAllocAsync(&p, 1, s), CUDA_SUCCESS);
+  EXPECT_EQ(launch(x, s), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(free_in(s, p), CUDA_SUCCESS);
+  EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
+  s.synchronize();
+}
+
+// Freed on launch, the memory is the same, and once more an allocation.
+TEST_F(GraphMemoryAccounts, IsFreedOnLaunchWhereAskedFor) {
+  test_stream s;
+  test_graph g;
+  const allocated block = add_alloc(g, 64);
+  CUgraphExec x = nullptr;
+  ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&x, g, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH), CUDA_SUCCESS);
+  unsigned long long id = 0;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
+    unsigned long long now = 0;
+    EXPECT_EQ(driver.cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_BUFFER_ID, block.at), CUDA_SUCCESS);
+    EXPECT_NE(now, id);
+    id = now;
+  }
+  EXPECT_EQ(used(), chunk());
+  // The last is the program's to free, as on any launch.
+  EXPECT_EQ(driver.cuGraphExecDestroy(x), CUDA_SUCCESS);
+  EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
+}
+
+TEST_F(GraphMemoryAccounts, RefusesBadParameters) {
+  test_graph g;
+  CUgraphNode node = nullptr;
+  const auto add = [&](CUDA_MEM_ALLOC_NODE_PARAMS params) {
+    return driver.cuGraphAddMemAllocNode(&node, g, nullptr, 0, &params);
+  };
+  CUmemAccessDesc peers[2] = {{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+                              {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+  CUDA_MEM_ALLOC_NODE_PARAMS params = allocation_of(64);
+  params.accessDescCount = 1;
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  params.accessDescs = peers;
+  params.accessDescCount = std::size_t{1} << 40;
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  params.accessDescCount = 1;
+  peers[0].location.id = 99;
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  peers[0].location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  peers[0].location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(allocation_of(device().total_memory() + 1)), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(add(allocation_of(~std::size_t{0})), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(try_add_free(g, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(try_add_free(g, ~CUdeviceptr{0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(g.size(), 0u);
+
+  // What is right is told again.
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  EXPECT_EQ(add(params), CUDA_SUCCESS);
+  CUDA_MEM_ALLOC_NODE_PARAMS told{};
+  EXPECT_EQ(driver.cuGraphMemAllocNodeGetParams(node, &told), CUDA_SUCCESS);
+  EXPECT_EQ(told.bytesize, 64u);
+  ASSERT_EQ(told.accessDescCount, 1u);
+  EXPECT_NE(told.accessDescs, peers);
+  EXPECT_EQ(told.accessDescs->flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUdeviceptr freed = 0;
+  EXPECT_EQ(driver.cuGraphMemAllocNodeGetParams(node, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(node, &freed), CUDA_ERROR_INVALID_VALUE);
+}
+
+// The general call makes the same nodes.
+TEST_F(GraphMemoryAccounts, AddsNodesByTheGeneralCall) {
+  test_graph g;
+  CUgraphNodeParams params{};
+  params.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  params.alloc = allocation_of(4096);
+  CUgraphNode made = nullptr;
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&made, g, nullptr, nullptr, 0, &params), CUDA_SUCCESS);
+  const CUdeviceptr at = params.alloc.dptr;
+  EXPECT_NE(at, 0u);
+  CUgraphNodeParams freeing{};
+  freeing.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+  freeing.free.dptr = at;
+  CUgraphNode freed = nullptr;
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing), CUDA_SUCCESS);
+  CUdeviceptr told = 0;
+  EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(freed, &told), CUDA_SUCCESS);
+  EXPECT_EQ(told, at);
+  freeing.reserved1[20] = 1;
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing), CUDA_ERROR_INVALID_VALUE);
+  test_stream s;
+  test_exec x{g};
+  x.launch(s);
+  s.synchronize();
+}
+
+}  // namespace
+}  // namespace weir::embedded
