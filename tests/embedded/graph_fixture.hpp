@@ -126,6 +126,16 @@ class test_exec {
   CUgraphExec handle_ = nullptr;
 };
 
+// Returns once the destructors of the user objects that have ended have run: they run in the order of the ends.
+inline void await_destructors() {
+  std::atomic<bool> ran = false;
+  CUuserObject last = nullptr;
+  const auto note = [](void* flag) { *static_cast<std::atomic<bool>*>(flag) = true; };
+  EXPECT_EQ(driver.cuUserObjectCreate(&last, &ran, note, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuUserObjectRelease(last, 1), CUDA_SUCCESS);
+  while (!ran) std::this_thread::yield();
+}
+
 // Words of pinned memory, all 0 at first, that nodes and tests read and write.
 class test_words {
  public:

@@ -149,6 +149,38 @@ TEST_F(Graph, UserObjectsLiveAsLongAsALaunch) {
   EXPECT_EQ(answer, CUDA_ERROR_NOT_PERMITTED);
 }
 
+// Those of child graphs, too; an update takes them over from the graph that it is made of.
+TEST_F(Graph, UserObjectsOfChildGraphsLiveAsLongAsTheExecutable) {
+  std::array<counter, 2> ended;
+  const auto make = [&](counter& end) {
+    CUuserObject object = nullptr;
+    EXPECT_EQ(driver.cuUserObjectCreate(&object, &end, counter::count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+              CUDA_SUCCESS);
+    test_graph inner;
+    inner.add_empty();
+    EXPECT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+    auto outer = std::make_unique<test_graph>();
+    CUgraphNode child = nullptr;
+    EXPECT_EQ(driver.cuGraphAddChildGraphNode(&child, *outer, nullptr, 0, inner), CUDA_SUCCESS);
+    return outer;
+  };
+  auto first = make(ended[0]);
+  auto second = make(ended[1]);
+  test_exec run{*first};
+  first.reset();
+  await_destructors();
+  EXPECT_EQ(ended[0].calls, 0);
+  CUgraphExecUpdateResultInfo info{};
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, *second, &info), CUDA_SUCCESS);
+  second.reset();
+  await_destructors();
+  EXPECT_EQ(ended[0].calls, 1);
+  EXPECT_EQ(ended[1].calls, 0);
+  run.destroy();
+  await_destructors();
+  EXPECT_EQ(ended[1].calls, 1);
+}
+
 // Handles of graphs, nodes and executables that have ended, or are of another kind, are found out.
 TEST_F(Graph, StaleAndForeignHandlesAreErrors) {
   CUgraph g = nullptr;

@@ -75,7 +75,7 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph* found = find_graph(graph);
     if (found == nullptr || found->embedded()) return CUDA_ERROR_INVALID_VALUE;
-    if (found->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
+    if (found->capturing_inside()) return CUDA_ERROR_ILLEGAL_STATE;
     found->destroy();
     return CUDA_SUCCESS;
   });
@@ -85,7 +85,7 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph original) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph* found = find_graph(original);
     if (found == nullptr || clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (found->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (found->is_unique()) return CUDA_ERROR_NOT_SUPPORTED;
     *clone = found->clone().handle();
     return CUDA_SUCCESS;
   });
@@ -193,7 +193,8 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (found->in->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
+    if (found->in->capturing() || std::ranges::any_of(found->inside(), &model::graph::capturing_inside))
+      return CUDA_ERROR_ILLEGAL_STATE;
     if (found->in->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
     found->in->remove(*found);
     return CUDA_SUCCESS;

@@ -35,8 +35,8 @@ inline model::graph_node* find_node(CUgraphNode handle) { return model::this_pro
 CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
                     std::vector<model::graph_node*>& out);
 
-// Finds the graph that a new node goes to, and the nodes that it depends on, none of them twice. The list is not looked at
-// where it is empty.
+// Finds the graph and the nodes that a new node depends on, none of them named twice. The list is not looked at where
+// it is empty. CUDA_ERROR_INVALID_VALUE, too, where there is no place for the new node's handle.
 CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
                     model::graph*& into, std::vector<model::graph_node*>& behind);
 

@@ -1,4 +1,5 @@
 // entry/graph_node.cpp - cuGraphAdd*Node: nodes of all kinds, each behind nodes that it depends on.
+#include "embedded/entry/conditional.hpp"
 #include "embedded/entry/graph_handle.hpp"
 #include "embedded/entry/node_params.hpp"
 
@@ -34,8 +35,9 @@ CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependen
     model::graph* found = find_graph(child);
     if (found == nullptr || found == into) return CUDA_ERROR_INVALID_VALUE;
     if (found->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && found->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && (found->capturing() || into->is_inside(*found))) {
+    if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+      if (found->is_unique()) return CUDA_ERROR_NOT_SUPPORTED;
+    } else if (found->capturing_inside() || into->is_inside(*found)) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     model::graph_node& made = into->add(model::empty_params{}, behind);
@@ -95,6 +97,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgrap
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   if (params == nullptr || !all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+  if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return add_conditional(node, graph, dependencies, count, *params);
   if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
     if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
     return params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC

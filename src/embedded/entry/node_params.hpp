@@ -15,9 +15,8 @@ CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& ou
 CUresult take_record(CUevent event, model::node_params& out);
 CUresult take_wait(CUevent event, model::node_params& out);
 
-// Parameters of any kind but a child graph; CUDA_ERROR_NOT_SUPPORTED for kinds that the embedded driver does not have, and
-// for memory nodes, whose parameters do not change.
-// Unused bytes must be 0.
+// Parameters of any kind but a child graph; CUDA_ERROR_NOT_SUPPORTED for a conditional node, for memory nodes, whose
+// parameters do not change, and for kinds that the embedded driver does not have. Unused bytes must be 0.
 CUresult take(const CUgraphNodeParams* given, model::node_params& out);
 
 // Are all bytes behind the parameters of the kind 0, and the reserved ones?

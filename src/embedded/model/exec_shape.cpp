@@ -18,6 +18,11 @@ exec_shape::exec_shape(const graph& from, const std::vector<place_in_plan>& plac
     if (const auto* child = std::get_if<child_params>(&node->params)) {
       made.child = static_cast<std::uint32_t>(children_.size());
       children_.emplace_back(*child->embedded, places);
+    } else if (const auto* conditional = std::get_if<conditional_params>(&node->params)) {
+      made.child = static_cast<std::uint32_t>(children_.size());
+      exec_shape bodies;
+      for (const graph* body : conditional->bodies) bodies.children_.emplace_back(*body, places);
+      children_.push_back(std::move(bodies));
     }
     nodes_.push_back(made);
   }
@@ -91,13 +96,22 @@ exec_shape::difference exec_shape::pair_with(const graph& other, pairs& out) con
     if (mine->kind != theirs->params.index()) return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, theirs->handle()};
   }
   for (const auto& [mine, theirs] : own) {
-    const auto* const child = std::get_if<child_params>(&theirs->params);
-    if (child == nullptr) {
-      out.emplace_back(mine, theirs);
-    } else if (const difference found = child_of(*mine).pair_with(*child->embedded, out);
-               found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+    if (!std::holds_alternative<child_params>(theirs->params)) out.emplace_back(mine, theirs);
+    if (theirs->inside().empty()) continue;
+    if (const difference found = pair_inside(*mine, *theirs, out); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS)
       return found;
-    }
+  }
+  return {};
+}
+
+exec_shape::difference exec_shape::pair_inside(const exec_node& mine, const graph_node& theirs, pairs& out) const {
+  const exec_shape& inside = child_of(mine);
+  if (const auto* child = std::get_if<child_params>(&theirs.params)) return inside.pair_with(*child->embedded, out);
+  if (inside.children_.size() != theirs.inside().size())
+    return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs.handle()};
+  for (std::size_t i = 0; i < inside.children_.size(); ++i) {
+    const difference found = inside.children_[i].pair_with(*theirs.inside()[i], out);
+    if (found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
   }
   return {};
 }

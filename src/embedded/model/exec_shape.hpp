@@ -21,7 +21,7 @@ struct exec_node {
   place_in_plan place;
   std::uint32_t first_dependency = 0;
   std::uint32_t dependencies = 0;
-  std::uint32_t child = 0;  // which of the shape's children, for a child graph
+  std::uint32_t child = 0;  // which of the shape's children, for a child graph or bodies
   std::uint8_t kind = 0;    // the index in node_params
   copy_sides sides;         // of a copy
 };
@@ -39,7 +39,7 @@ class exec_shape {
 
   [[nodiscard]] const exec_shape& child_of(const exec_node& node) const noexcept { return children_[node.child]; }
 
-  // Pairs its nodes, and those of child graphs, with the nodes of another graph. From the last nodes on, and in the
+  // Pairs its nodes, and those of its parts, with the nodes of another graph. From the last nodes on, and in the
   // order in which dependencies were named. A graph of another shape, or with another type of node somewhere, has no
   // pairs but a reason, and the node if it is one node's fault. Throws std::bad_alloc.
   using pairs = std::vector<std::pair<const exec_node*, const graph_node*>>;
@@ -50,12 +50,13 @@ class exec_shape {
   [[nodiscard]] difference pair_with(const graph& other, pairs& out) const;
 
  private:
+  [[nodiscard]] difference pair_inside(const exec_node& mine, const graph_node& theirs, pairs& out) const;
   [[nodiscard]] difference pair_nodes(const graph& other, pairs& out) const;
 
   std::vector<exec_node> nodes_;  // in the order of their creation
   std::vector<std::uint32_t> dependencies_;
   std::vector<std::uint32_t> last_nodes_;  // on which no other depends
-  std::vector<exec_shape> children_;
+  std::vector<exec_shape> children_;       // that of a conditional node has its bodies for children
   std::unordered_map<abi::CUgraphNode, std::uint32_t> by_origin_;  // made when first asked for
 };
 

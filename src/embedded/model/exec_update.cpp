@@ -51,8 +51,7 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   return CUDA_SUCCESS;
 }
 
-exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph& to,
-                                              const user_object_references* keep) {
+exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph& to, const graph* keep) {
   exec_shape::pairs pairs;
   if (const auto found = of.pair_with(to, pairs); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
   launch_plan scratch;
@@ -63,7 +62,7 @@ exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph&
   user_object_references kept;
   graph_memory_use memory;
   if (keep != nullptr) {
-    kept.share(*keep);
+    keep->share_kept_alive(kept);
     memory = graph_memory::use_of(to);
   }
   make_plan_own();
@@ -92,8 +91,8 @@ CUresult graph_exec::update(const graph& to, exec_shape::difference& reason) {
     reason.why = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
-  reason = change_all(shape_, to, &to.kept_alive);
-  if (reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS) claim_ = std::move(claim);
+  reason = change_all(shape_, to, &to);
+  if (reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS && claim != nullptr) claim_ = std::move(claim);
   return reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 

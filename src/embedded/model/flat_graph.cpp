@@ -24,6 +24,8 @@ bool may_wait(const graph_node& node) {
 flat_graph::flat_graph(const std::vector<graph_node*>& order) {
   nodes_.reserve(order.size());
   append(order, none);
+  outside_ = size();
+  append_bodies();
   find_held();
 }
 
@@ -44,6 +46,7 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t beh
     if (behind != none && node->dependencies.empty()) depend_on(behind);
     for (const graph_node* before : node->dependencies) depend_on(static_cast<std::uint32_t>(before->mark));
     node->mark = begin;
+    if (std::holds_alternative<conditional_params>(node->params)) conditionals_.push_back(begin);
     if (child == nullptr) continue;
     const std::vector<graph_node*> inside = child->embedded->in_order();
     append(inside, begin);
@@ -51,6 +54,19 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t beh
     depend_on(begin);
     for (const graph_node* last : inside) {
       if (last->dependents.empty()) depend_on(static_cast<std::uint32_t>(last->mark));
+    }
+  }
+}
+
+// Bodies may add to the list of conditional nodes.
+void flat_graph::append_bodies() {
+  for (std::size_t next = 0; next < conditionals_.size(); ++next) {
+    const std::uint32_t conditional = conditionals_[next];
+    std::uint32_t which = 0;
+    for (const graph* inside : std::get<conditional_params>(nodes_[conditional].node->params).bodies) {
+      const std::uint32_t first = size();
+      append(inside->in_order(), none);
+      bodies_.push_back({conditional, which++, first, size() - first});
     }
   }
 }

@@ -1,4 +1,4 @@
-// model/flat_graph.hpp - a graph and its child graphs as one list of nodes, and what may hold each of them up.
+// model/flat_graph.hpp - a graph and its parts as one list of nodes, and what may hold each of them up.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,20 @@ class flat_graph {
   // list; a child graph's, that of its end. Throws std::bad_alloc.
   explicit flat_graph(const std::vector<graph_node*>& order);
 
+  // A body of a conditional node: a part of the list that no other node depends on.
+  struct body {
+    std::uint32_t conditional;  // the node's number
+    std::uint32_t which;        // of its bodies
+    std::uint32_t first;
+    std::uint32_t size;
+  };
+
+  // Each comes after the node's, and after those that the node is in.
+  [[nodiscard]] const std::vector<body>& bodies() const noexcept { return bodies_; }
+
+  // How many nodes are in no body. They come first.
+  [[nodiscard]] std::uint32_t outside() const noexcept { return outside_; }
+
   // Each comes after those that it depends on.
   [[nodiscard]] const std::vector<flat_node>& nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -36,12 +50,16 @@ class flat_graph {
 
  private:
   void append(const std::vector<graph_node*>& order, std::uint32_t behind);
+  void append_bodies();
   std::uint32_t add(const graph_node* node);
   void depend_on(std::uint32_t other);
   void find_held() noexcept;
 
   std::vector<flat_node> nodes_;
   std::vector<std::uint32_t> dependencies_;
+  std::vector<std::uint32_t> conditionals_;
+  std::vector<body> bodies_;
+  std::uint32_t outside_ = 0;
 };
 
 }  // namespace weir::embedded::model

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedded/model/conditional.hpp"
 #include "embedded/model/graph_block.hpp"
 #include "embedded/model/process.hpp"
 
@@ -21,11 +22,11 @@ void make_room(std::vector<graph_node*>& list) {
 }  // namespace
 
 CUgraphNodeType graph_node::type() const noexcept {
-  constexpr CUgraphNodeType types[] = {CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,
-                                       CU_GRAPH_NODE_TYPE_MEMSET,       CU_GRAPH_NODE_TYPE_MEMCPY,
-                                       CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_GRAPH,
-                                       CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT,
-                                       CU_GRAPH_NODE_TYPE_MEM_ALLOC,    CU_GRAPH_NODE_TYPE_MEM_FREE};
+  constexpr CUgraphNodeType types[] = {
+      CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,         CU_GRAPH_NODE_TYPE_MEMSET,
+      CU_GRAPH_NODE_TYPE_MEMCPY,       CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_GRAPH,
+      CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT,   CU_GRAPH_NODE_TYPE_CONDITIONAL,
+      CU_GRAPH_NODE_TYPE_MEM_ALLOC,    CU_GRAPH_NODE_TYPE_MEM_FREE};
   static_assert(std::size(types) == std::variant_size_v<node_params>);
   return types[params.index()];
 }
@@ -35,21 +36,67 @@ CUgraphNode graph_node::handle() const noexcept {
 }
 
 void graph_node::embed(graph& child) noexcept {
-  child.set_parent(*in);
+  child.become_part_of(*in, false);
   if (child.has_memory_nodes()) in->note_memory_nodes();
   params = child_params{&child};
+}
+
+std::span<graph* const> graph_node::inside() const noexcept {
+  if (const auto* child = std::get_if<child_params>(&params)) return {&child->embedded, 1};
+  if (const auto* conditional = std::get_if<conditional_params>(&params)) return conditional->bodies;
+  return {};
 }
 
 CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_process().graphs.handle_of(this)); }
 
 graph& graph::make() {
   graph* made = this_process().graphs.acquire();
-  made->parent_ = nullptr;
   made->capturing_ = false;
+  made->captures_inside_ = 0;
   made->has_memory_nodes_ = false;
   made->executable_.reset();
   this_process().graphs.publish(made);
   return *made;
+}
+
+void graph::become_part_of(graph& parent, bool as_body) noexcept {
+  parent_ = &parent;
+  is_body_ = as_body;
+  previous_part_ = nullptr;
+  next_part_ = std::exchange(parent.first_part_, this);
+  if (next_part_ != nullptr) next_part_->previous_part_ = this;
+}
+
+void graph::leave_parent() noexcept {
+  if (parent_ == nullptr) return;
+  (previous_part_ == nullptr ? parent_->first_part_ : previous_part_->next_part_) = next_part_;
+  if (next_part_ != nullptr) next_part_->previous_part_ = previous_part_;
+  parent_ = next_part_ = previous_part_ = nullptr;
+  is_body_ = false;
+}
+
+bool graph::is_unique() const noexcept {
+  if (has_memory_nodes_) return true;
+  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) {
+    if (part->is_body_ || part->is_unique()) return true;
+  }
+  return false;
+}
+
+void graph::set_capturing(bool now) noexcept {
+  capturing_ = now;
+  for (graph* g = this; g != nullptr; g = g->parent_) {
+    if (now) {
+      ++g->captures_inside_;
+    } else {
+      --g->captures_inside_;
+    }
+  }
+}
+
+void graph::share_kept_alive(user_object_references& with) const {
+  with.share(kept_alive);
+  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) part->share_kept_alive(with);
 }
 
 bool graph::is_inside(const graph& other) const noexcept {
@@ -70,17 +117,24 @@ std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own) 
   return claimed;
 }
 
-void graph::destroy() noexcept {
+void graph::clear() noexcept {
   for (graph_node* node : nodes_) end_node(*node);
   nodes_.clear();
   counterparts_.clear();
   kept_alive.drop();
+}
+
+void graph::destroy() noexcept {
+  clear();
+  leave_parent();
+  end_conditions(*this);
   this_process().graphs.retire(this, handle());
   this_process().graphs.recycle(this);
 }
 
 void end_node(graph_node& node) noexcept {
-  if (const auto* child = std::get_if<child_params>(&node.params)) child->embedded->destroy();
+  if (const auto* conditional = std::get_if<conditional_params>(&node.params)) release_condition(*conditional);
+  for (graph* inside : node.inside()) inside->destroy();
   if (const auto* freed = std::get_if<free_params>(&node.params)) std::erase(freed->block->freed_in, node.in->handle());
   node.params = empty_params{};
   node.dependencies.clear();
@@ -160,9 +214,8 @@ graph_node* graph::find_cycle() const {
   if (order.size() != nodes_.size()) {
     return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
   }
-  for (const graph_node* node : nodes_) {
-    const auto* child = std::get_if<child_params>(&node->params);
-    if (graph_node* found = child == nullptr ? nullptr : child->embedded->find_cycle()) return found;
+  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) {
+    if (graph_node* found = part->find_cycle()) return found;
   }
   return nullptr;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -12,6 +13,8 @@
 #include "embedded/model/user_object.hpp"
 
 namespace weir::embedded::model {
+
+struct condition;
 
 // A graph that the program builds by hand or by capture. May have cycles; only an executable must not.
 // Objects are reused (handle_table.hpp): make() begins a life, destroy() ends it.
@@ -25,7 +28,11 @@ class graph {
   // Ends its life and its nodes' lives, and drops the user objects that it holds.
   void destroy() noexcept;
 
+  // The same, but it lives on without nodes.
+  void clear() noexcept;
+
   // A graph with the same nodes and edges; the nodes know whom they were cloned from. Child graphs are cloned, too.
+  // Not of one that is_unique(). Throws std::bad_alloc.
   [[nodiscard]] graph& clone() const;
 
   // Adds a node behind others of this graph, none of them named twice. Throws std::bad_alloc, and then nothing was
@@ -47,7 +54,7 @@ class graph {
   // some are missing: those on cycles and behind them.
   [[nodiscard]] std::vector<graph_node*> in_order() const;
 
-  // A node on a cycle, or behind one, of this graph or of a child graph; null where all is in order.
+  // A node on a cycle, or behind one, of this graph or of a part; null where all is in order.
   [[nodiscard]] graph_node* find_cycle() const;
 
   // In the order of their creation.
@@ -56,32 +63,51 @@ class graph {
 
   [[nodiscard]] abi::CUgraph handle() const noexcept;
 
-  // Part of a child node of another graph, which it ends with.
+  // Part of a node of another graph, which it ends with: a child graph, or a body of a conditional node.
   [[nodiscard]] bool embedded() const noexcept { return parent_ != nullptr; }
-  void set_parent(graph& parent) noexcept { parent_ = &parent; }
+  [[nodiscard]] bool is_body() const noexcept { return is_body_; }
+  void become_part_of(graph& parent, bool as_body) noexcept;
+
+  // The graphs that are parts of its nodes: the first, and the one after this.
+  [[nodiscard]] const graph* first_part() const noexcept { return first_part_; }
+  [[nodiscard]] const graph* next_part() const noexcept { return next_part_; }
 
   // Is it the other, or part of one that is?
   [[nodiscard]] bool is_inside(const graph& other) const noexcept;
 
+  // Does it, or a part, have nodes of which there is one only? Then it has no clones, and one executable at a time.
+  [[nodiscard]] bool is_unique() const noexcept;
+
   // A capture adds to it. Meanwhile it may not be destroyed, nor nodes taken out.
   [[nodiscard]] bool capturing() const noexcept { return capturing_; }
-  void set_capturing(bool now) noexcept { capturing_ = now; }
+  [[nodiscard]] bool capturing_inside() const noexcept { return captures_inside_ != 0; }  // to it or to a part
+  void set_capturing(bool now) noexcept;
 
-  // Does it, or a child graph, have nodes that allocate or free memory? Then no node and no edge is taken out, it is
-  // not cloned, and has one executable at a time.
+  // Does it, or a child graph, have nodes that allocate or free memory? Then it is_unique(), and no node and no edge is
+  // taken out.
   [[nodiscard]] bool has_memory_nodes() const noexcept { return has_memory_nodes_; }
   void note_memory_nodes() noexcept;
 
-  // Of such a graph: what its executable holds for as long as it is that. Null while another one does. Throws
+  // Of one that is_unique(): what its executable holds for as long as it is that. Null while another one does. Throws
   // std::bad_alloc.
   [[nodiscard]] std::shared_ptr<void> claim_executable(const std::shared_ptr<void>& own = nullptr) const;
 
   user_object_references kept_alive;
+  void share_kept_alive(user_object_references& with) const;  // the parts' too; throws std::bad_alloc
+
+  std::vector<condition*> conditions;  // that belong to it, used or not; they end with it
 
  private:
+  void leave_parent() noexcept;
+
   std::vector<graph_node*> nodes_;
   graph* parent_ = nullptr;
+  graph* first_part_ = nullptr;
+  graph* next_part_ = nullptr;
+  graph* previous_part_ = nullptr;
+  bool is_body_ = false;
   bool capturing_ = false;
+  std::uint32_t captures_inside_ = 0;
   bool has_memory_nodes_ = false;
   mutable std::weak_ptr<void> executable_;
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;  // made when first asked for

@@ -44,8 +44,16 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
   }
-  std::shared_ptr<void> claim = from.has_memory_nodes() ? from.claim_executable() : nullptr;
-  if (from.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  if (has_unused_condition(from)) {
+    reason = {CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, nullptr};
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (graph_node* const unsuited = find_unsuited(from)) {
+    reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsuited};
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::shared_ptr<void> claim = from.is_unique() ? from.claim_executable() : nullptr;
+  if (from.is_unique() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   const std::vector<graph_node*> order = from.in_order();
   std::vector<place_in_plan> places;
   plan_reference plan = compile(from, order, places);
@@ -113,6 +121,7 @@ void graph_exec::submit(stream& in, graph_memory::launch* memory) {
 void graph_exec::submit_plan(submission& main) {
   launch_plan& plan = *plan_.get();
   const end_of_launch last{plan_reference{&plan}.release()};  // one more user until then
+  if (!plan.conditionals.empty()) main.add(make_operation(assign_conditions{&plan}));
   const point start = main.end();
   for (const plan_step& step : plan.steps) {
     if (step.lane != 0 && !open_[step.lane - 1]) {

@@ -31,8 +31,9 @@ class graph_exec {
     graph_node* because_of = nullptr;
   };
 
-  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle;
-  // CUDA_ERROR_NOT_SUPPORTED for one with memory nodes that has an executable. Throws std::bad_alloc.
+  // Makes it of a graph as it is now. CUDA_ERROR_INVALID_VALUE, with the reason, for a graph with a cycle, with a
+  // condition that no node uses, or with a body that holds what it may not; CUDA_ERROR_NOT_SUPPORTED for one that may
+  // have one executable and has it. Throws std::bad_alloc.
   abi::CUresult instantiate(const graph& from, unsigned long long flags, refusal& reason);
 
   // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing. Of memory that the graph
@@ -73,7 +74,7 @@ class graph_exec {
   void make_plan_own();
   [[nodiscard]] bool may_become(const exec_node& node, const node_params& params, launch_plan& scratch);
   void change(const exec_node& node, const node_params& params, launch_plan& scratch);
-  exec_shape::difference change_all(const exec_shape& of, const graph& to, const user_object_references* keep);
+  exec_shape::difference change_all(const exec_shape& of, const graph& to, const graph* keep);
   [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
   [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;
 

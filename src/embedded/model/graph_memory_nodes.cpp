@@ -90,7 +90,7 @@ void count(const graph& in, tallies& met) {
 
 CUresult add_allocation(graph& to, const CUDA_MEM_ALLOC_NODE_PARAMS& params, std::span<graph_node* const> behind,
                         graph_node*& out) {
-  if (to.embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (to.embedded() && !to.is_body()) return CUDA_ERROR_NOT_SUPPORTED;  // a body is refused when it is instantiated
   device& on = *this_process().find_device(params.poolProps.location.id);
   if (params.bytesize > on.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   std::shared_ptr<graph_block> block = find_freed(to, on, params.bytesize, behind);
@@ -113,7 +113,7 @@ CUresult add_free(graph& to, CUdeviceptr address, std::span<graph_node* const> b
   if (at_home ? !block->freed_in.empty() : std::ranges::find(block->freed_in, in) != block->freed_in.end()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (to.embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (to.embedded() && !to.is_body()) return CUDA_ERROR_NOT_SUPPORTED;
   if (!at_home) block->freed_in.reserve(block->freed_in.size() + 1);
   out = &to.add(free_params{block}, behind);
   if (at_home) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -43,6 +44,13 @@ struct wait_params {
   abi::CUevent event;
 };
 
+struct conditional_params {
+  abi::CUgraphConditionalHandle condition;
+  abi::CUgraphConditionalNodeType type;
+  std::vector<graph*> bodies;         // the node's own
+  std::vector<abi::CUgraph> handles;  // of the bodies, for the program to read as long as the node is there
+};
+
 struct alloc_params {
   std::shared_ptr<graph_block> block;
   abi::CUDA_MEM_ALLOC_NODE_PARAMS what;  // but for its access descriptors
@@ -53,8 +61,9 @@ struct free_params {
   std::shared_ptr<graph_block> block;
 };
 
-using node_params = std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params,
-                                 child_params, record_params, wait_params, alloc_params, free_params>;
+using node_params =
+    std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params, child_params,
+                 record_params, wait_params, conditional_params, alloc_params, free_params>;
 
 // Objects are reused (handle_table.hpp). Guarded by the lock of the graphs (process::graphs_mutex).
 struct graph_node {
@@ -67,6 +76,9 @@ struct graph_node {
 
   // Makes it a child graph node, with a graph that is its own from now on.
   void embed(graph& child) noexcept;
+
+  // The graphs that are its own: a child graph, or bodies.
+  [[nodiscard]] std::span<graph* const> inside() const noexcept;
 
   [[nodiscard]] abi::CUgraphNodeType type() const noexcept;
   [[nodiscard]] abi::CUgraphNode handle() const noexcept;

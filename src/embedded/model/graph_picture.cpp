@@ -62,16 +62,19 @@ void picture::draw_inside(const graph& of, const std::string& name) {
 }
 
 void picture::draw_node(const graph_node& node, const std::string& name) {
-  static constexpr const char* kinds[] = {"empty",       "host",         "memset",     "memcpy",    "mem ops",
-                                          "child graph", "event record", "event wait", "mem alloc", "mem free"};
+  static constexpr const char* kinds[] = {"empty",       "host",        "memset",       "memcpy",
+                                          "mem ops",     "child graph", "event record", "event wait",
+                                          "conditional", "mem alloc",   "mem free"};
   static_assert(std::size(kinds) == std::variant_size_v<node_params>);
   text_ += "  " + name + " [label=\"" + kinds[node.params.index()];
   if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) append(text_, "\\nhandle %#" PRIxPTR, number(node.handle()));
   tell(node.params);
   text_ += "\"];\n";
-  if (const auto* child = std::get_if<child_params>(&node.params)) {
-    text_ += "  subgraph cluster_" + name + " {\n  label=\"" + name + "\";\n";
-    draw_inside(*child->embedded, name);
+  for (std::size_t i = 0; i < node.inside().size(); ++i) {
+    const bool bodies = std::holds_alternative<conditional_params>(node.params);
+    const std::string inside = bodies ? name + "_body_" + std::to_string(i) : name;
+    text_ += "  subgraph cluster_" + inside + " {\n  label=\"" + inside + "\";\n";
+    draw_inside(*node.inside()[i], inside);
     text_ += "  }\n";
   }
 }
@@ -101,6 +104,11 @@ void picture::tell(const node_params& params) {
       append(text_, "\\n%zu bytes at %#llx", made->what.bytesize, made->what.dptr);
   } else if (const auto* freed = std::get_if<free_params>(&params)) {
     if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS)) append(text_, "\\nat %#llx", freed->block->address());
+  } else if (const auto* conditional = std::get_if<conditional_params>(&params)) {
+    if (!tells(CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS)) return;
+    static constexpr const char* types[] = {"if", "while", "switch"};
+    append(text_, "\\n%s of %zu\\ncondition %#" PRIx64, types[conditional->type], conditional->bodies.size(),
+           conditional->condition);
   }
 }
 

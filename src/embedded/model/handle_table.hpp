@@ -25,6 +25,7 @@ enum class handle_kind : std::uint8_t {
   external_memory,
   external_semaphore,
   resource_desc,
+  condition,
 };
 
 // Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and an index,

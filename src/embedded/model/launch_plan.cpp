@@ -1,6 +1,8 @@
 // model/launch_plan.cpp - compiling a graph: lanes chosen, runs put together.
 #include "embedded/model/launch_plan.hpp"
 
+#include <algorithm>
+
 #include "embedded/model/flat_graph.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/node_operations.hpp"
@@ -8,6 +10,7 @@
 namespace weir::embedded::model {
 
 using namespace abi;
+using engine::operation;
 using engine::operation_kind;
 
 namespace {
@@ -30,6 +33,7 @@ class compiler {
 
   void choose_lanes();
   void make_steps();
+  void make_bodies();
 
  private:
   std::uint32_t lane_for(std::uint32_t node);
@@ -52,12 +56,12 @@ class compiler {
 // All nodes that nothing can hold up come first, in lane 0.
 void compiler::choose_lanes() {
   lane_of_.assign(flat_.size(), 0);
-  sequence_.reserve(flat_.size());
-  for (std::uint32_t i = 0; i < flat_.size(); ++i) {
+  sequence_.reserve(flat_.outside());
+  for (std::uint32_t i = 0; i < flat_.outside(); ++i) {
     if (!flat_.nodes()[i].held) sequence_.push_back(i);
   }
   lanes_.push_back({sequence_.empty() ? none : sequence_.back()});
-  for (std::uint32_t i = 0; i < flat_.size(); ++i) {
+  for (std::uint32_t i = 0; i < flat_.outside(); ++i) {
     const flat_node& node = flat_.nodes()[i];
     if (!node.held) continue;
     sequence_.push_back(i);
@@ -145,6 +149,23 @@ void compiler::make_step(std::uint32_t node) {
   place.step = last_step();
 }
 
+// Behind the operations of all steps: the operations of a body are one after the other.
+void compiler::make_bodies() {
+  for (const flat_graph::body& body : flat_.bodies()) {
+    const auto first = static_cast<std::uint32_t>(plan_.operations.size());
+    for (std::uint32_t node = body.first; node < body.first + body.size; ++node) {
+      place_in_plan& place = places_[node];
+      place.first_operation = static_cast<std::uint32_t>(plan_.operations.size());
+      if (const graph_node* of = flat_.nodes()[node].node; of != nullptr) append_operations(of->params, plan_);
+      place.operations = static_cast<std::uint32_t>(plan_.operations.size()) - place.first_operation;
+      place.step = places_[body.conditional].step;
+    }
+    const auto count = static_cast<std::uint32_t>(plan_.operations.size()) - first;
+    operation& conditional = plan_.operations[places_[body.conditional].first_operation];
+    plan_.conditionals[conditional.as<conditional_work>().number].bodies[body.which] = {first, count};
+  }
+}
+
 // An operation that the engine need not see joins the run before, if nothing is in between. The waits of the step go
 // with its first operation.
 void compiler::add_operation(std::uint32_t number, plan_step& step) {
@@ -172,6 +193,8 @@ launch_plan::launch_plan(const launch_plan& other)
     : steps{other.steps},
       waits{other.waits},
       operations{other.operations},
+      conditionals{other.conditionals},
+      condition_values{other.condition_values},
       lanes{other.lanes},
       awaited_steps{other.awaited_steps},
       memory{other.memory} {
@@ -181,6 +204,11 @@ launch_plan::launch_plan(const launch_plan& other)
   kept_alive.share(other.kept_alive);
 }
 
+std::atomic<std::uint32_t>* launch_plan::condition_of(CUgraphConditionalHandle handle) const noexcept {
+  const auto found = std::ranges::find(conditionals, handle, &plan_conditional::condition);
+  return found == conditionals.end() ? nullptr : &condition_values[found - conditionals.begin()];
+}
+
 plan_reference compile(const graph& from, const std::vector<graph_node*>& order, std::vector<place_in_plan>& places) {
   auto* const plan = new launch_plan;
   plan_reference made{plan};
@@ -188,7 +216,10 @@ plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
   compiler work{flat, *plan, places};
   work.choose_lanes();
   work.make_steps();
-  plan->kept_alive.share(from.kept_alive);
+  work.make_bodies();
+  if (!plan->conditionals.empty())
+    plan->condition_values.reset(new std::atomic<std::uint32_t>[plan->conditionals.size()] {});
+  from.share_kept_alive(plan->kept_alive);
   plan->memory = graph_memory::use_of(from);
   return made;
 }

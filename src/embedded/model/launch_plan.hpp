@@ -9,6 +9,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
+#include "embedded/model/conditional.hpp"
 #include "embedded/model/graph_memory.hpp"
 #include "embedded/model/graph_node.hpp"
 #include "embedded/model/user_object.hpp"
@@ -63,10 +64,15 @@ class launch_plan {
   std::vector<engine::operation> operations;
   std::vector<std::unique_ptr<pitched_copy_work>>
       pitched_copies;  // too large for an operation, which points to its own
+  std::vector<plan_conditional> conditionals;
+  std::shared_ptr<std::atomic<std::uint32_t>[]> condition_values;  // of the conditionals; all copies of a plan have one
   std::uint32_t lanes = 1;
   std::uint32_t awaited_steps = 0;
   user_object_references kept_alive;
   graph_memory_use memory;
+
+  // The condition that work names by its handle, to be set; null where the plan has none such.
+  [[nodiscard]] std::atomic<std::uint32_t>* condition_of(abi::CUgraphConditionalHandle handle) const noexcept;
 
   std::atomic<std::uint32_t> users{0};  // plan_reference
 };

@@ -2,6 +2,7 @@
 #include "embedded/model/node_operations.hpp"
 
 #include "embedded/model/box_copy.hpp"
+#include "embedded/model/conditional.hpp"
 #include "embedded/model/launch_plan.hpp"
 #include "embedded/model/value_work.hpp"
 
@@ -34,6 +35,11 @@ bool does(const engine::operation& operation) noexcept {
 template <class Work>
 Work work_of(const engine::operation& operation) noexcept {
   return engine::operation{operation}.as<Work>();
+}
+
+const plan_conditional& node_of(const engine::operation& conditional) noexcept {
+  const auto work = work_of<conditional_work>(conditional);
+  return work.in->conditionals[work.number];
 }
 
 bool is_linear(const pitched_copy_work& copy) noexcept { return copy.depth == 1 && copy.height == 1; }
@@ -72,6 +78,10 @@ void append_operations(const node_params& params, launch_plan& to) {
         to.operations.push_back(no_operation());  // a barrier, or the memory is gone since
       }
     }
+  } else if (const auto* conditional = std::get_if<conditional_params>(&params)) {
+    const conditional_work work{&to, static_cast<std::uint32_t>(to.conditionals.size())};
+    to.conditionals.push_back(conditional_of(*conditional));
+    to.operations.push_back(make_operation(work, operation_kind::long_work));
   }
 }
 
@@ -86,6 +96,7 @@ class wanted_operations {
   ~wanted_operations() {
     scratch_.operations.clear();
     scratch_.pitched_copies.clear();
+    scratch_.conditionals.clear();
   }
   wanted_operations(const wanted_operations&) = delete;
   wanted_operations& operator=(const wanted_operations&) = delete;
@@ -119,6 +130,10 @@ bool may_become(std::span<const engine::operation> now, copy_sides sides, const 
       if (work_of<value_wait>(before).size != work_of<value_wait>(after).size) return false;
     } else if (does<value_write>(before)) {
       if (work_of<value_write>(before).size != work_of<value_write>(after).size) return false;
+    } else if (does<conditional_work>(before)) {
+      const plan_conditional& a = node_of(before);
+      const plan_conditional& b = node_of(after);
+      if (a.type != b.type || a.bodies.size() != b.bodies.size()) return false;
     }
   }
   return sides == sides_of(params);
@@ -130,6 +145,12 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (does<copy_by_number>(now[i])) {
       *in.pitched_copies[now[i].as<copy_by_number>().number] = *work_of<copy_by_number>(wanted.all()[i]).what;
+    } else if (does<conditional_work>(now[i])) {
+      plan_conditional& node = in.conditionals[now[i].as<conditional_work>().number];
+      const plan_conditional& other = node_of(wanted.all()[i]);
+      node.assigned_at_launch = other.assigned_at_launch;
+      node.value_at_launch = other.value_at_launch;
+      node.condition = other.condition;  // and the nodes of the bodies are changed on their own
     } else {
       now[i] = wanted.all()[i];
     }
@@ -137,9 +158,12 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
 }
 
 void refer_to_copies_of(launch_plan& plan, engine::operation& copied) noexcept {
-  if (!does<copy_by_number>(copied)) return;
-  auto& refers = copied.as<copy_by_number>();
-  refers.what = plan.pitched_copies[refers.number].get();
+  if (does<copy_by_number>(copied)) {
+    auto& refers = copied.as<copy_by_number>();
+    refers.what = plan.pitched_copies[refers.number].get();
+  } else if (does<conditional_work>(copied)) {
+    copied.as<conditional_work>().in = &plan;
+  }
 }
 
 engine::operation no_operation() noexcept { return make_operation(nothing{}); }

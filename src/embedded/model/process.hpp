@@ -8,6 +8,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/model/array.hpp"
+#include "embedded/model/conditional.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
 #include "embedded/model/device_part.hpp"
@@ -47,6 +48,7 @@ class process {
   handle_table<graph, handle_kind::graph> graphs;
   handle_table<graph_node, handle_kind::graph_node> graph_nodes;
   handle_table<graph_exec, handle_kind::graph_exec> graph_execs;
+  handle_table<condition, handle_kind::condition> conditions;
   handle_table<user_object, handle_kind::user_object> user_objects;
   handle_table<array, handle_kind::array> arrays;
   handle_table<physical_memory, handle_kind::physical_memory> physical_memories;

@@ -1,0 +1,109 @@
+// condition_value_test.cpp - what becomes of a condition that work of a body sets; here by hand, in place of a kernel.
+#include "conditional_fixture.hpp"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "embedded/model/conditional.hpp"
+#include "embedded/model/launch_plan.hpp"
+
+namespace weir::embedded {
+namespace {
+
+// A graph of one conditional node, whose first body has one operation, compiled; that operation sets the condition.
+class ConditionValue : public memory_test {
+ protected:
+  void make(CUgraphConditionalNodeType type, unsigned bodies, unsigned value, unsigned flags) {
+    const CUgraphConditionalHandle condition = make_condition(graph_, value, flags);
+    const conditional node{graph_, condition, type, bodies};
+    words_ = std::make_unique<test_words>(bodies);
+    for (unsigned i = 0; i < bodies; ++i) add_set(node.bodies[i], words_->at(i), 1);
+    model::process& p = model::this_process();
+    const std::lock_guard lock{p.graphs_mutex};
+    const model::graph& from = *p.graphs.find(graph_);
+    std::vector<model::place_in_plan> places;
+    plan_ = model::compile(from, from.in_order(), places);
+    value_ = plan_->condition_of(condition);
+    EXPECT_EQ(plan_->condition_of(condition + 1), nullptr);
+    plan_->operations[plan_->conditionals[0].bodies[0].first_operation] = engine::make_operation(change{this});
+  }
+  void TearDown() override {
+    drop_plan();
+    words_.reset();
+    EXPECT_EQ(driver.cuGraphDestroy(graph_), CUDA_SUCCESS);
+    memory_test::TearDown();
+  }
+  void SetUp() override {
+    memory_test::SetUp();
+    ASSERT_EQ(driver.cuGraphCreate(&graph_, 0), CUDA_SUCCESS);
+  }
+
+  // As a launch of the plan does it.
+  static void run(model::launch_plan& plan) {
+    model::assign_conditions{&plan}.run();
+    for (const model::plan_step& step : plan.steps) {
+      for (std::uint32_t i = 0; i < step.operations; ++i) {
+        engine::operation& next = plan.operations[step.first_operation + i];
+        next.body(next);
+      }
+    }
+  }
+
+  [[nodiscard]] model::launch_plan& plan() { return *plan_.get(); }
+  void drop_plan() { plan_ = {}; }
+  std::atomic<std::uint32_t>& value() { return *value_; }
+
+  int rounds_ = 0;
+  std::unique_ptr<test_words> words_;
+
+ private:
+  struct change {
+    ConditionValue* test;
+    void run() const noexcept {
+      ++test->rounds_;
+      --test->value();
+    }
+  };
+
+  CUgraph graph_ = nullptr;
+  model::plan_reference plan_;
+  std::atomic<std::uint32_t>* value_ = nullptr;
+};
+
+// A loop looks at its condition before each round, and begins anew with each launch.
+TEST_F(ConditionValue, ALoopRunsUntilItsConditionIsZero) {
+  make(CU_GRAPH_COND_TYPE_WHILE, 1, 5, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  run(plan());
+  EXPECT_EQ(rounds_, 5);
+  run(plan());
+  EXPECT_EQ(rounds_, 10);
+}
+
+// Without the flag the condition keeps what it was set to, 0 at first; also when the plan is copied for an update.
+TEST_F(ConditionValue, AConditionThatIsNotAssignedKeepsItsValue) {
+  make(CU_GRAPH_COND_TYPE_WHILE, 1, 5, 0);
+  run(plan());
+  EXPECT_EQ(rounds_, 0);
+  value() = 3;
+  run(plan());
+  EXPECT_EQ(rounds_, 3);
+  value() = 2;
+  const model::plan_reference copy{new model::launch_plan{plan()}};
+  drop_plan();
+  run(*copy.get());
+  EXPECT_EQ(rounds_, 5);
+  EXPECT_EQ(value(), 0u);
+}
+
+// The second body of an if is not run because the first has made the condition zero.
+TEST_F(ConditionValue, AnIfLooksOnce) {
+  make(CU_GRAPH_COND_TYPE_IF, 2, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
+  run(plan());
+  EXPECT_EQ(rounds_, 1);
+  EXPECT_EQ(value(), 0u);
+  EXPECT_EQ((*words_)[1], 0u);
+}
+
+}  // namespace
+}  // namespace weir::embedded

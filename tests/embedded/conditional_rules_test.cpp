@@ -1,0 +1,187 @@
+// conditional_rules_test.cpp - what a body may hold, and who owns conditions and bodies.
+#include "conditional_fixture.hpp"
+
+#include <fstream>
+#include <sstream>
+
+namespace weir::embedded {
+namespace {
+
+// Why a graph cannot be instantiated, and because of which node.
+std::pair<CUgraphInstantiateResult, CUgraphNode> refusal_of(CUgraph g) {
+  CUgraphExec made = nullptr;
+  CUDA_GRAPH_INSTANTIATE_PARAMS params{};
+  EXPECT_EQ(driver.cuGraphInstantiateWithParams(&made, g, &params), CUDA_ERROR_INVALID_VALUE);
+  return {params.result_out, params.hErrNode_out};
+}
+
+// Neither made, added, switched nor set with wrong arguments, and nothing is left of the attempt.
+TEST_F(Conditional, BadArgumentsAreRefused) {
+  test_graph g;
+  test_graph other;
+  const CUgraphConditionalHandle condition = make_condition(g, 1);
+  const auto add = [&](CUgraphNodeParams params) { return try_to_add(g, params); };
+  const CUgraphNodeParams good = params_of(condition, CU_GRAPH_COND_TYPE_IF, 1);
+  CUgraphNodeParams bad = good;
+  bad.conditional.handle = make_condition(other, 1);
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  bad.conditional.handle = reinterpret_cast<std::uintptr_t>(static_cast<CUgraph>(g));
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.reserved2 = 1;
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.reserved1[sizeof(CUDA_CONDITIONAL_NODE_PARAMS) / sizeof(long long)] = 1;
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.conditional.ctx = reinterpret_cast<CUcontext>(static_cast<CUgraph>(g));
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  bad = good;
+  bad.conditional.type = static_cast<CUgraphConditionalNodeType>(3);
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(g.size(), 0u);
+  EXPECT_EQ(add(good), CUDA_SUCCESS);
+  EXPECT_EQ(add(good), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(g.size(), 1u);
+  CUgraphConditionalHandle unwanted = 0;
+  EXPECT_EQ(driver.cuGraphConditionalHandleCreate(&unwanted, g, reinterpret_cast<CUcontext>(1), 0, 0),
+            CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(unwanted, 0u);
+}
+
+// A condition is its graph's, and of one node: it is free again when that goes, and ends with the graph.
+TEST_F(Conditional, AConditionBelongsToItsGraph) {
+  test_graph g;
+  const CUgraphConditionalHandle condition = make_condition(g, 1);
+  const conditional node{g, condition, CU_GRAPH_COND_TYPE_IF, 1};
+  const CUgraph body = node.bodies[0];
+  const CUgraphConditionalHandle of_body = make_condition(body, 1);
+  EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_EQ(driver.cuGraphDestroyNode(node.node), CUDA_SUCCESS);
+  EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(refusal_of(g).first, CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
+  std::size_t count = 0;
+  EXPECT_EQ(driver.cuGraphGetNodes(body, nullptr, &count), CUDA_ERROR_INVALID_VALUE);  // it went with its node
+  // A body of the graph may use it as well as the graph.
+  const conditional again{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  EXPECT_EQ(try_to_add(again.bodies[0], params_of(condition, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_SUCCESS);
+  const test_exec run{g};
+}
+
+// What no body may hold is found at any depth, through child graphs, too; and so are cycles and unused conditions.
+TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
+  test_graph g;
+  const conditional outer{g, CU_GRAPH_COND_TYPE_SWITCH, 3, 0};
+  const CUgraph child = make_graph();
+  const conditional inner{child, CU_GRAPH_COND_TYPE_IF, 2, 0};
+  const CUgraph grandchild = make_graph();
+  const CUgraphNode offender = add_host(grandchild);
+  move_into(inner.bodies[1], grandchild);
+  move_into(outer.bodies[2], child);
+  EXPECT_EQ(refusal_of(g), std::pair(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, offender));
+  ASSERT_EQ(driver.cuGraphDestroyNode(offender), CUDA_SUCCESS);
+  const CUgraphConditionalHandle unused = make_condition(grandchild, 1);
+  EXPECT_EQ(refusal_of(g), std::pair(CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, CUgraphNode{nullptr}));
+  const conditional innermost{grandchild, unused, CU_GRAPH_COND_TYPE_IF, 1};
+  CUgraphNode cycle[2] = {};
+  ASSERT_EQ(driver.cuGraphAddEmptyNode(&cycle[0], innermost.bodies[0], nullptr, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphAddEmptyNode(&cycle[1], innermost.bodies[0], &cycle[0], 1), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphAddDependencies_v2(innermost.bodies[0], &cycle[1], &cycle[0], nullptr, 1), CUDA_SUCCESS);
+  const auto [why, at] = refusal_of(g);
+  EXPECT_EQ(why, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
+  EXPECT_THAT(cycle, testing::Contains(at));
+  ASSERT_EQ(driver.cuGraphDestroyNode(at), CUDA_SUCCESS);
+  const test_exec run{g};
+}
+
+// A graph with a conditional node is one of a kind, in whatever part the node is: no clone, no cloned child, one
+// executable at a time.
+TEST_F(Conditional, ThereIsOneOfAGraph) {
+  test_graph g;
+  const CUgraph child = make_graph();
+  const conditional node{child, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  move_into(g, child);
+  CUgraph copy = nullptr;
+  EXPECT_EQ(driver.cuGraphClone(&copy, g), CUDA_ERROR_NOT_SUPPORTED);
+  test_graph parent;
+  CUgraphNode unwanted = nullptr;
+  EXPECT_EQ(driver.cuGraphAddChildGraphNode(&unwanted, parent, nullptr, 0, g), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(parent.size(), 0u);
+  CUgraphExec second = nullptr;
+  {
+    const test_exec first{g};
+    EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&second, g, 0), CUDA_ERROR_NOT_SUPPORTED);
+  }
+  const test_exec again{g};
+  EXPECT_EQ(driver.cuGraphInstantiateWithFlags(&second, node.bodies[0], 0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(driver.cuGraphDestroy(node.bodies[0]), CUDA_ERROR_INVALID_VALUE);
+}
+
+// While a capture adds to a body, neither its node nor a graph around it may go.
+TEST_F(Conditional, ABodyThatIsCapturedIntoStays) {
+  test_stream s;
+  test_words words{1};
+  test_graph g;
+  const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const CUgraph body = inner.bodies[0];
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphDestroyNode(inner.node), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(driver.cuGraphDestroyNode(outer.node), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(driver.cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, s), CUDA_SUCCESS);
+  CUgraph made = nullptr;
+  EXPECT_EQ(driver.cuStreamEndCapture(s, &made), CUDA_SUCCESS);
+  EXPECT_EQ(made, body);
+  const test_exec run{g};
+  run.launch(s);
+  s.synchronize();
+  EXPECT_EQ(words[0], 1u);
+}
+
+// A capture that breaks leaves the body empty, and it can be captured into again.
+TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
+  test_stream s;
+  test_words words{1};
+  test_graph g;
+  const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const CUgraph body = node.bodies[0];
+  CUgraph made = nullptr;
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(driver.cuStreamEndCapture(s, &made), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(made, nullptr);
+  std::size_t count = 1;
+  EXPECT_EQ(driver.cuGraphGetNodes(body, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 0u);
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 2, 1, s), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamEndCapture(s, &made), CUDA_SUCCESS);
+  const test_exec run{g};
+  run.launch(s);
+  s.synchronize();
+  EXPECT_EQ(words[0], 2u);
+}
+
+// A picture shows what is in the bodies.
+TEST_F(Conditional, APictureShowsTheBodies) {
+  test_words words{1};
+  test_graph g;
+  const conditional node{g, CU_GRAPH_COND_TYPE_SWITCH, 2, 0};
+  add_set(node.bodies[1], words.at(0), 1);
+  const std::string file = testing::TempDir() + "weir_conditional.dot";
+  ASSERT_EQ(driver.cuGraphDebugDotPrint(g, file.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS),
+            CUDA_SUCCESS);
+  std::ostringstream text;
+  text << std::ifstream{file}.rdbuf();
+  EXPECT_THAT(text.str(), testing::HasSubstr("switch of 2"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("cluster_graph_1_node_0_body_0"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("graph_1_node_0_body_1_node_0 [label=\"memset"));
+}
+
+}  // namespace
+}  // namespace weir::embedded

@@ -1,0 +1,277 @@
+// conditional_test.cpp - conditional nodes: which bodies run and when, and what an update or a destruction changes.
+#include "conditional_fixture.hpp"
+
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <memory>
+
+namespace weir::embedded {
+namespace {
+
+// Of eight branches a switch runs the one of that number; past them, none.
+TEST_F(Conditional, ASwitchOfEightRunsOne) {
+  test_stream s;
+  for (unsigned value = 0; value < 10; ++value) {
+    test_words words{9};
+    test_graph g;
+    const conditional of_eight{g, CU_GRAPH_COND_TYPE_SWITCH, 8, value};
+    for (unsigned i = 0; i < 8; ++i) add_set(of_eight.bodies[i], words.at(i), 1);
+    add_set(g, words.at(8), 1, {of_eight.node});
+    const test_exec run{g};
+    run.launch(s);
+    s.synchronize();
+    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(words[i], i == value ? 1u : 0u) << i << " of " << value;
+    EXPECT_EQ(words[8], 1u);
+  }
+}
+
+// Bodies in bodies: each decides for itself, and what comes behind in the outer body comes behind all of the inner.
+TEST_F(Conditional, BodiesNest) {
+  test_stream s;
+  test_words words{5};
+  test_graph g;
+  const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 2, 0};
+  add_set(inner.bodies[0], words.at(0), 1);
+  const conditional innermost{inner.bodies[1], CU_GRAPH_COND_TYPE_SWITCH, 3, 2};
+  add_set(innermost.bodies[1], words.at(1), 1);
+  add_set(innermost.bodies[2], words.at(2), 1);
+  add_copy(outer.bodies[0], words.at(3), words.at(2), {inner.node});
+  add_copy(g, words.at(4), words.at(3), {outer.node});
+  const test_exec run{g};
+  run.launch(s);
+  s.synchronize();
+  EXPECT_EQ(words[0], 0u);
+  EXPECT_EQ(words[1], 0u);
+  EXPECT_EQ(words[2], 1u);
+  EXPECT_EQ(words[3], 1u);
+  EXPECT_EQ(words[4], 1u);
+}
+
+// A body runs in the order of its edges, not of its making; child graphs in it, too.
+TEST_F(Conditional, ABodyRunsInTheOrderOfItsEdges) {
+  constexpr std::size_t links = 40;
+  test_stream s;
+  test_words words{links + 3};
+  words.set(links + 2, 9);
+  test_graph g;
+  const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const CUgraph body = node.bodies[0];
+  test_graph child;
+  add_copy(child, words.at(links), words.at(links + 2));
+  CUgraphNode first = nullptr;
+  std::vector<CUgraphNode> chain;
+  for (std::size_t i = 0; i < links; ++i) chain.push_back(add_copy(body, words.at(i), words.at(i + 1)));
+  ASSERT_EQ(driver.cuGraphAddChildGraphNode(&first, body, nullptr, 0, child), CUDA_SUCCESS);
+  chain.push_back(first);
+  for (std::size_t i = 0; i < links; ++i) {
+    ASSERT_EQ(driver.cuGraphAddDependencies_v2(body, &chain[i + 1], &chain[i], nullptr, 1), CUDA_SUCCESS);
+  }
+  const test_exec run{g};
+  run.launch(s);
+  s.synchronize();
+  EXPECT_EQ(words[0], 9u);
+}
+
+// A conditional node waits for what it is behind, and what is behind it for its body, on whatever lanes they are.
+TEST_F(Conditional, ABodyIsHeldWithItsNode) {
+  test_stream s;
+  test_words words{4};
+  test_graph g;
+  const CUgraphNode wait = g.add_wait(words.at(0));
+  const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1, {wait}};
+  add_set(node.bodies[0], words.at(1), 1);
+  add_copy(g, words.at(2), words.at(1), {node.node});
+  add_set(g, words.at(3), 1);
+  const test_exec run{g};
+  run.launch(s);
+  words.await(3, 1);
+  EXPECT_EQ(words[1], 0u);
+  words.set(0, 1);
+  s.synchronize();
+  EXPECT_EQ(words[2], 1u);
+}
+
+// A launch in flight needs neither its graph, nor its executable, nor the user objects' owner.
+TEST_F(Conditional, EverythingMayGoWhileALaunchIsInFlight) {
+  static std::atomic<int> ended;
+  ended = 0;
+  test_stream s;
+  test_words words{2};
+  auto g = std::make_unique<test_graph>();
+  const conditional outer{*g, CU_GRAPH_COND_TYPE_SWITCH, 2, 1};
+  const conditional inner{outer.bodies[1], CU_GRAPH_COND_TYPE_IF, 2, 0};
+  add_set(inner.bodies[1], words.at(0), 3);
+  CUuserObject object = nullptr;
+  ASSERT_EQ(driver.cuUserObjectCreate(
+                &object, nullptr, [](void*) { ++ended; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphRetainUserObject(inner.bodies[1], object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+  test_exec run{*g};
+  held gate{s};
+  run.launch(s);
+  run.launch(s);
+  g.reset();
+  run.destroy();
+  // Others take their places.
+  test_graph other;
+  const conditional unrelated{other, CU_GRAPH_COND_TYPE_IF, 1, 0};
+  add_set(unrelated.bodies[0], words.at(1), 1);
+  const test_exec never{other};
+  await_destructors();
+  EXPECT_EQ(ended, 0);
+  gate.open();
+  s.synchronize();
+  EXPECT_EQ(words[0], 3u);
+  EXPECT_EQ(words[1], 0u);
+  while (ended == 0) std::this_thread::yield();
+}
+
+// An update changes the bodies' nodes and the conditions' values for later launches, not for those in flight.
+TEST_F(Conditional, AnUpdateReachesIntoBodies) {
+  test_stream s;
+  test_words words{4};
+  const auto fill = [&](CUgraph g, unsigned value, unsigned what) {
+    const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 2, value};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const conditional inner{outer.bodies[i], CU_GRAPH_COND_TYPE_SWITCH, 3, 2};
+      add_set(inner.bodies[2], words.at(i), what);
+    }
+  };
+  test_graph g;
+  fill(g, 1, 5);
+  const test_exec run{g};
+  test_graph other;
+  fill(other, 0, 7);
+  held gate{s};
+  run.launch(s);
+  CUgraphExecUpdateResultInfo info{};
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, other, &info), CUDA_SUCCESS);
+  run.launch(s);
+  gate.open();
+  s.synchronize();
+  EXPECT_EQ(words[0], 5u);
+  EXPECT_EQ(words[1], 7u);
+}
+
+// An update that would change what a conditional node is, or the shape of a body, changes nothing.
+TEST_F(Conditional, AnUpdateKeepsTheKindOfANode) {
+  test_stream s;
+  test_words words{3};
+  test_graph g;
+  const conditional mine{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  add_set(mine.bodies[0], words.at(0), 1);
+  const test_exec run{g};
+  CUgraphExecUpdateResultInfo info{};
+  const auto expect_refusal = [&](CUgraph other, CUgraphExecUpdateResult why, CUgraphNode at) {
+    EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, other, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    EXPECT_EQ(info.result, why);
+    EXPECT_EQ(info.errorNode, at);
+  };
+  test_graph another_type;
+  const conditional loop{another_type, CU_GRAPH_COND_TYPE_WHILE, 1, 0};
+  add_set(loop.bodies[0], words.at(1), 1);
+  expect_refusal(another_type, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, loop.node);
+  test_graph more_bodies;
+  const conditional two{more_bodies, CU_GRAPH_COND_TYPE_IF, 2, 1};
+  add_set(two.bodies[0], words.at(1), 1);
+  expect_refusal(more_bodies, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, two.node);
+  test_graph another_body;
+  const conditional host{another_body, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const CUgraphNode offender = add_host(host.bodies[0]);
+  expect_refusal(another_body, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, offender);
+  test_graph longer_body;
+  const conditional longer{longer_body, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  add_set(longer.bodies[0], words.at(1), 1);
+  add_set(longer.bodies[0], words.at(2), 1);
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, longer_body, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+  run.launch(s);
+  s.synchronize();
+  EXPECT_EQ(words[0], 1u);
+  EXPECT_EQ(words[1], 0u);
+}
+
+// A random graph of sets and conditional nodes, with two values for each condition.
+struct nest_node {
+  bool behind_the_last = false;
+  std::size_t word = 0;  // that it sets, where it has no bodies
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  std::array<unsigned, 2> values{};
+  std::vector<std::vector<nest_node>> bodies;
+};
+using nest = std::vector<nest_node>;
+
+nest make_nest(int depth, std::size_t& words) {
+  nest made(*rc::gen::inRange<std::size_t>(0, 6));
+  for (nest_node& node : made) {
+    node.behind_the_last = *rc::gen::inRange(0, 2) == 0;
+    if (depth == 0 || *rc::gen::inRange(0, 2) == 0) {
+      node.word = words++;
+      continue;
+    }
+    node.type = static_cast<CUgraphConditionalNodeType>(*rc::gen::inRange(0, 3));
+    // A loop that nothing ends may not begin.
+    const bool loop = node.type == CU_GRAPH_COND_TYPE_WHILE;
+    for (unsigned& value : node.values) value = loop ? 0 : *rc::gen::inRange(0u, 5u);
+    const std::size_t most = loop ? 1 : node.type == CU_GRAPH_COND_TYPE_IF ? 2 : 4;
+    node.bodies.resize(*rc::gen::inRange<std::size_t>(1, most + 1));
+    for (nest& body : node.bodies) body = make_nest(depth - 1, words);
+  }
+  return made;
+}
+
+void build(CUgraph g, const nest& of, std::size_t version, const test_words& words) {
+  CUgraphNode last = nullptr;
+  for (const nest_node& node : of) {
+    const nodes behind = last != nullptr && node.behind_the_last ? nodes{last} : nodes{};
+    if (node.bodies.empty()) {
+      last = add_set(g, words.at(node.word), 1, behind);
+      continue;
+    }
+    const conditional made{g, node.type, static_cast<unsigned>(node.bodies.size()), node.values[version], behind};
+    for (std::size_t i = 0; i < node.bodies.size(); ++i) build(made.bodies[i], node.bodies[i], version, words);
+    last = made.node;
+  }
+}
+
+// Which words the graph sets.
+void expect(const nest& of, std::size_t version, std::vector<bool>& set) {
+  for (const nest_node& node : of) {
+    if (node.bodies.empty()) {
+      set[node.word] = true;
+      continue;
+    }
+    const unsigned value = node.values[version];
+    std::size_t chosen = value;
+    if (node.type == CU_GRAPH_COND_TYPE_IF) chosen = value != 0 ? 0 : 1;
+    if (node.type != CU_GRAPH_COND_TYPE_WHILE && chosen < node.bodies.size()) expect(node.bodies[chosen], version, set);
+  }
+}
+
+// Whatever the nest, a launch runs exactly the sets that the values of the conditions lead to; after an update, too.
+RC_GTEST_FIXTURE_PROP(Conditional, ExactlyTheChosenBranchesRun, ()) {
+  std::size_t count = 0;
+  const nest of = make_nest(4, count);
+  test_stream s;
+  test_words words{count + 1};
+  test_graph first;
+  build(first, of, 0, words);
+  test_graph second;
+  build(second, of, 1, words);
+  const test_exec run{first};
+  for (const std::size_t version : {0, 0, 1}) {
+    CUgraphExecUpdateResultInfo info{};
+    if (version == 1) RC_ASSERT(driver.cuGraphExecUpdate_v2(run, second, &info) == CUDA_SUCCESS);
+    words.clear();
+    run.launch(s);
+    EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_SUCCESS);
+    std::vector<bool> set(count);
+    expect(of, version, set);
+    for (std::size_t i = 0; i < count; ++i) RC_ASSERT((words[i] == 1) == set[i]);
+  }
+}
+
+}  // namespace
+}  // namespace weir::embedded
