@@ -23,7 +23,7 @@ class WEIR_EXPORT context_ref {
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
 
   // Blocks the calling thread until all work of all streams of the context is done; throws what that work failed with.
-  // In a capture of the context: refused by the driver, which ends the capture. cuCtxSynchronize.
+  // While a stream of the context captures: refused (stream_capture_unsupported); the capture lives on. cuCtxSynchronize.
   void sync(call_site at = call_site::current()) const;
 
   // What every further call on this context would answer: success, or the error that lost the context (an illegal

@@ -20,7 +20,9 @@ class stream_ref;
 // A point in the work of a stream, borrowed: valid while its owner is. Trivially copyable; pass by value.
 // It is recorded and waited for by streams: stream_ref::record(event_ref), stream_ref::wait(event_ref).
 // Thread safety: any operation from any thread. In a host function: refused (not_permitted).
-// In a capture: an event that was recorded in a capture answers captured_event to all of these.
+// In a capture: an event that was recorded in a capture answers captured_event to all of these, and the capture lives
+// on. After the capture's end such an event answers invalid_value, until it is recorded again. Other events: allowed.
+// Of captures that were begun past weir nothing is known; there the driver refuses, and drops the capture.
 class WEIR_EXPORT event_ref {
  public:
   constexpr explicit event_ref(CUevent_st* handle) noexcept : handle_{handle} {}

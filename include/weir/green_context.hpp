@@ -100,8 +100,8 @@ class WEIR_EXPORT green_context {
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
   [[nodiscard]] sm_part multiprocessors(call_site at = call_site::current()) const;
 
-  // Marks the work queued so far in all streams of the context. In a capture of one of them: refused by the driver, which ends
-  // the capture. The event is of this device. cuGreenCtxRecordEvent.
+  // Marks the work queued so far in all streams of the context. While one of them captures: refused
+  // (stream_capture_unsupported); the capture lives on. The event is of this device. cuGreenCtxRecordEvent.
   void record(event_ref mark, call_site at = call_site::current()) const;
 
   // Later work of all its streams, present and future ones, starts after what `mark` marks now. In a capture: as record().

@@ -65,8 +65,9 @@ class WEIR_EXPORT stream_ref {
   // Waits of the host.
 
   // Is all work done? Throws what the work failed with: an error is never "not done". Done means as much as after
-  // sync(): what the work wrote can be read. In a capture: the driver refuses it, as any look at a stream, and drops
-  // the capture. cuStreamQuery.
+  // sync(): what the work wrote can be read. While the stream itself captures: refused (stream_capture_unsupported); the
+  // capture lives on. Beside captures of other streams: allowed. Of captures that were begun past weir nothing is known;
+  // there the driver refuses, and drops the capture. cuStreamQuery.
   [[nodiscard]] bool done(call_site at = call_site::current()) const;
 
   // The same as a code, for loops that poll: success (done), not_ready (pending), or what went wrong.

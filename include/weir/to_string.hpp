@@ -5,6 +5,7 @@
 #include <weir/errc.hpp>
 #include <weir/event.hpp>
 #include <weir/export.hpp>
+#include <weir/graph.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/stream.hpp>
 
@@ -34,6 +35,10 @@ namespace weir {
 // "memory pool 0x55d0c8 (device 0)", "closed memory pool".
 [[nodiscard]] WEIR_EXPORT std::string to_string(memory_pool_ref pool);
 [[nodiscard]] inline std::string to_string(const memory_pool& owner) { return to_string(owner.ref()); }
+
+// "graph 0x55d0c8", "closed graph".
+[[nodiscard]] WEIR_EXPORT std::string to_string(graph_ref graph);
+[[nodiscard]] inline std::string to_string(const graph& owner) { return to_string(owner.ref()); }
 
 // The name in weir: "out_of_memory"; "errc 4711" for a number without one.
 [[nodiscard]] WEIR_EXPORT std::string to_string(errc code);

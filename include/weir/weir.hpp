@@ -3,6 +3,7 @@
 
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/copy_batch.hpp>
@@ -16,6 +17,9 @@
 #include <weir/external_memory.hpp>
 #include <weir/external_semaphore.hpp>
 #include <weir/fill.hpp>
+#include <weir/graph.hpp>
+#include <weir/graph_exec.hpp>
+#include <weir/graph_node.hpp>
 #include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/ipc_buffer.hpp>

@@ -2,6 +2,7 @@
 #include "api/check.hpp"
 
 #include "api/advice.hpp"
+#include "api/captures.hpp"
 #include "api/primary_context.hpp"
 #include "api/unraised.hpp"
 #include "driver/forked_child.hpp"
@@ -48,6 +49,10 @@ std::string to_text(subject on) {
     case subject::kind::device: return to_string(device{on.ordinal});
     case subject::kind::context: return to_string(context_ref{handle_of<CUctx_st>(on)});
     case subject::kind::pool: return to_string(memory_pool_ref{handle_of<CUmemPoolHandle_st>(on), device{on.ordinal}});
+    case subject::kind::graph: return to_string(graph_ref{handle_of<CUgraph_st>(on)});
+    case subject::kind::graph_exec:
+      if (on.handle == closed_handle<void>()) return "closed executable graph";
+      return fmt::format("executable graph {}", on.handle);
     case subject::kind::memory:
       if (on.handle == nullptr || on.handle == closed_handle<void>()) return "closed memory";
       return fmt::format("memory at {}", on.handle);
@@ -57,10 +62,12 @@ std::string to_text(subject on) {
 
 void fail(errc code, const char* call, subject on, call_site at) {
   if (code == errc::context_is_destroyed) forget_reset_contexts();
+  if (captures_open()) note_failure(code, call, at);
   throw error{code, call, to_text(on), advice_now(code, call), at};
 }
 
 void fail(errc code, const char* call, std::string object, std::string advice, call_site at) {
+  if (captures_open()) note_failure(code, call, at);
   throw error{code, call, std::move(object), std::move(advice), at};
 }
 
@@ -69,6 +76,7 @@ void fail_closed(const char* call, subject on, call_site at) { fail(errc::closed
 void report_unraised(errc code, const char* call, subject on) noexcept {
   if (code == errc::deinitialized || in_forked_child()) return;
   if (code == errc::context_is_destroyed) forget_reset_contexts();
+  if (captures_open()) note_failure(code, call, call_site{});
   try {
     throw error{code, call, to_text(on), advice_now(code, call), call_site{}};
   } catch (...) {

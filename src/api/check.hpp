@@ -17,7 +17,7 @@ namespace weir::detail {
 
 // What a call was made on, for the text of its error.
 struct subject {
-  enum class kind : unsigned char { none, stream, event, device, context, memory, pool };
+  enum class kind : unsigned char { none, stream, event, device, context, memory, pool, graph, graph_exec };
 
   constexpr subject() noexcept = default;
   constexpr subject(stream_ref s) noexcept : what{kind::stream}, handle{s.get()} {}
@@ -25,16 +25,21 @@ struct subject {
   constexpr subject(weir::device gpu) noexcept : what{kind::device}, ordinal{gpu.ordinal()} {}
   constexpr subject(memory_pool_ref p) noexcept : what{kind::pool}, ordinal{p.device().ordinal()}, handle{p.get()} {}
   constexpr explicit subject(CUcontext context) noexcept : what{kind::context}, handle{context} {}
-  [[nodiscard]] static constexpr subject memory(const void* address) noexcept {
-    subject s;
-    s.what = kind::memory;
-    s.handle = address;
-    return s;
-  }
+  [[nodiscard]] static constexpr subject graph(CUgraph graph) noexcept { return of(kind::graph, graph); }
+  [[nodiscard]] static constexpr subject graph_exec(CUgraphExec exec) noexcept { return of(kind::graph_exec, exec); }
+  [[nodiscard]] static constexpr subject memory(const void* address) noexcept { return of(kind::memory, address); }
 
   kind what = kind::none;
   int ordinal = 0;
   const void* handle = nullptr;
+
+ private:
+  static constexpr subject of(kind what, const void* handle) noexcept {
+    subject s;
+    s.what = what;
+    s.handle = handle;
+    return s;
+  }
 };
 
 [[nodiscard]] std::string to_text(subject on);

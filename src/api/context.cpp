@@ -2,6 +2,7 @@
 #include <weir/closed.hpp>
 #include <weir/context.hpp>
 
+#include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
@@ -30,6 +31,7 @@ weir::device context_ref::device(call_site at) const {
 void context_ref::sync(call_site at) const {
   CUctx_st* const context = usable(*this, "cuCtxSynchronize", at);
   detail::may_wait("cuCtxSynchronize", at);
+  if (detail::captures_open()) detail::refuse_captured_context(context, "cuCtxSynchronize", at);
   const detail::make_current current{context, at};
   detail::check(detail::driver().cuCtxSynchronize(), "cuCtxSynchronize", detail::subject{handle_}, at);
 }

@@ -2,6 +2,7 @@
 #include <weir/context.hpp>
 #include <weir/event.hpp>
 
+#include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
@@ -18,8 +19,22 @@ using detail::check;
 using detail::driver;
 using detail::usable;
 
+namespace {
+
+// Another event may get its handle.
+void forget_what_is_known(CUevent_st* handle) noexcept {
+  detail::forget_name(detail::named::event, handle);
+  if (detail::captures_open()) [[unlikely]] {
+    detail::forget_event(handle);
+  }
+}
+
+}  // namespace
+
 bool event_ref::done(call_site at) const {
-  const abi::CUresult answer = driver().cuEventQuery(usable(*this, "cuEventQuery", at));
+  CUevent_st* const mark = usable(*this, "cuEventQuery", at);
+  const detail::harmless_look look{*this, "cuEventQuery", at};
+  const abi::CUresult answer = driver().cuEventQuery(mark);
   if (answer == abi::CUDA_ERROR_NOT_READY) return false;
   check(answer, "cuEventQuery", *this, at);
   return true;
@@ -28,12 +43,19 @@ bool event_ref::done(call_site at) const {
 errc event_ref::try_done() const noexcept {
   if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
   const detail::driver_table* const driver = detail::driver_if_any();
-  return driver != nullptr ? static_cast<errc>(driver->cuEventQuery(handle_)) : errc::not_initialized;
+  if (driver == nullptr) return errc::not_initialized;
+  try {
+    const detail::harmless_look look{*this, "cuEventQuery", call_site{}};
+    return static_cast<errc>(driver->cuEventQuery(handle_));
+  } catch (...) {
+    return detail::code_of_exception();
+  }
 }
 
 void event_ref::sync(call_site at) const {
   CUevent_st* const mark = usable(*this, "cuEventSynchronize", at);
   detail::may_wait("cuEventSynchronize", at);
+  const detail::harmless_look look{*this, "cuEventSynchronize", at};
   check(driver().cuEventSynchronize(mark), "cuEventSynchronize", *this, at);
 }
 
@@ -91,7 +113,7 @@ event& event::operator=(event&& other) noexcept {
 
 event::~event() {
   if (closed()) return;
-  detail::forget_name(detail::named::event, handle_);
+  forget_what_is_known(handle_);
   if (!detail::inside_host_function) {
     detail::check_unraised(driver().cuEventDestroy_v2(handle_), "cuEventDestroy", ref());
     return;
@@ -106,7 +128,7 @@ void event::close(call_site at) {
   if (closed()) return;
   CUevent_st* const handle = usable(ref(), "cuEventDestroy", at);
   handle_ = detail::closed_handle<CUevent_st>();
-  detail::forget_name(detail::named::event, handle);
+  forget_what_is_known(handle);
   check(driver().cuEventDestroy_v2(handle), "cuEventDestroy", event_ref{handle}, at);
 }
 

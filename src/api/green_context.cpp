@@ -1,6 +1,7 @@
 // api/green_context.cpp - a device divided.
 #include <weir/green_context.hpp>
 
+#include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/green_state.hpp"
 #include "api/primary_context.hpp"
@@ -163,6 +164,7 @@ sm_part green_context::multiprocessors(call_site at) const {
 void green_context::record(event_ref mark, call_site at) const {
   constexpr const char* call = "cuGreenCtxRecordEvent";
   const detail::green_state& open = open_state(call, at);
+  if (detail::captures_open()) detail::refuse_captured_context(open.context, call, at);
   check(driver().cuGreenCtxRecordEvent(open.handle, detail::usable(mark, call, at)), call,
         detail::subject{open.context}, at);
 }
@@ -170,6 +172,7 @@ void green_context::record(event_ref mark, call_site at) const {
 void green_context::wait(event_ref mark, call_site at) const {
   constexpr const char* call = "cuGreenCtxWaitEvent";
   const detail::green_state& open = open_state(call, at);
+  if (detail::captures_open()) detail::refuse_captured_context(open.context, call, at);
   check(driver().cuGreenCtxWaitEvent(open.handle, detail::usable(mark, call, at)), call, detail::subject{open.context},
         at);
 }

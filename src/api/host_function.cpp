@@ -1,6 +1,7 @@
 // api/host_function.cpp - closures on their way through a stream.
 #include <weir/host_function.hpp>
 
+#include "api/capture_registry.hpp"
 #include "api/check.hpp"
 #include "api/guard.hpp"
 #include "api/host_failures.hpp"
@@ -109,22 +110,11 @@ void CUDA_CB run_captured(void* data) {
 // When the last graph, executable and launch with it are gone.
 void CUDA_CB end_captured(void* data) { discard_elsewhere(*static_cast<host_call*>(data)); }
 
-CUgraph graph_of_capture(CUstream stream, call_site at) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  CUgraph graph = nullptr;
-  CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr);
-  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
-    answer = driver().cuStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph, nullptr, nullptr);
-  }
-  check(answer, "cuStreamGetCaptureInfo", stream_ref{stream}, at);
-  return graph;
-}
-
 // Adds the call to the graph that the stream is captured into. `ours` tells whether the block is still the caller's
 // when this throws.
 void capture(CUstream stream, host_call& call, bool& ours, call_site at) {
   const stream_ref on{stream};
-  const CUgraph graph = graph_of_capture(stream, at);
+  const CUgraph graph = capture_part_of(stream, at).graph;
   CUuserObject owner = nullptr;
   check(driver().cuUserObjectCreate(&owner, &call, &end_captured, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
         "cuUserObjectCreate", on, at);

@@ -2,6 +2,7 @@
 #include <weir/context.hpp>
 #include <weir/stream.hpp>
 
+#include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
@@ -35,12 +36,18 @@ timed_event stream_ref::record_timed(call_site at) const {
 void stream_ref::record(event_ref mark, call_site at) const {
   CUstream_st* const stream = usable(*this, "cuEventRecord", at);
   check(driver().cuEventRecord(usable(mark, "cuEventRecord", at), stream), "cuEventRecord", *this, at);
+  if (detail::captures_open()) [[unlikely]] {
+    detail::note_record(mark.get(), stream);
+  }
 }
 
 void stream_ref::wait(event_ref mark, call_site at) const {
   CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
   check(driver().cuStreamWaitEvent(stream, usable(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT),
         "cuStreamWaitEvent", *this, at);
+  if (detail::captures_open()) [[unlikely]] {
+    detail::note_join(stream);
+  }
 }
 
 void stream_ref::wait(stream_ref other, call_site at) const {
@@ -49,10 +56,15 @@ void stream_ref::wait(stream_ref other, call_site at) const {
   if (*this == other) return;
   check(driver().cuStreamWaitEvent(stream, detail::record_kept_event(awaited, at), abi::CU_EVENT_WAIT_DEFAULT),
         "cuStreamWaitEvent", *this, at);
+  if (detail::captures_open()) [[unlikely]] {
+    detail::note_join(stream);
+  }
 }
 
 bool stream_ref::done(call_site at) const {
-  const abi::CUresult answer = driver().cuStreamQuery(usable(*this, "cuStreamQuery", at));
+  CUstream_st* const stream = usable(*this, "cuStreamQuery", at);
+  const detail::harmless_look look{*this, "cuStreamQuery", at};
+  const abi::CUresult answer = driver().cuStreamQuery(stream);
   if (answer == abi::CUDA_ERROR_NOT_READY) return false;
   check(answer, "cuStreamQuery", *this, at);
   return true;
@@ -61,12 +73,19 @@ bool stream_ref::done(call_site at) const {
 errc stream_ref::try_done() const noexcept {
   if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
   const detail::driver_table* const driver = detail::driver_if_any();
-  return driver != nullptr ? static_cast<errc>(driver->cuStreamQuery(handle_)) : errc::not_initialized;
+  if (driver == nullptr) return errc::not_initialized;
+  try {
+    const detail::harmless_look look{*this, "cuStreamQuery", call_site{}};
+    return static_cast<errc>(driver->cuStreamQuery(handle_));
+  } catch (...) {
+    return detail::code_of_exception();
+  }
 }
 
 void stream_ref::sync(call_site at) const {
   CUstream_st* const stream = usable(*this, "cuStreamSynchronize", at);
   detail::may_wait("cuStreamSynchronize", at);
+  const detail::harmless_look look{*this, "cuStreamSynchronize", at};
   check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize", *this, at);
   detail::throw_host_failure_if_any(stream);
 }
@@ -75,6 +94,7 @@ bool stream_ref::sync_for_nanoseconds(long long timeout, call_site at) const {
   // An event, not the stream itself: another thread may go on giving the stream work.
   CUstream_st* const stream = usable(*this, "cuEventRecord", at);
   detail::may_wait("weir::stream::sync_for", at);
+  const detail::harmless_look look{*this, "weir::stream::sync_for", at};
   const event_ref mark{detail::record_kept_event(stream, at)};
   const errc answer = detail::ask_patiently(timeout, [mark] { return mark.try_done(); });
   if (answer == errc::not_ready) return false;

@@ -130,7 +130,8 @@ namespace {
   detail::fail(
       errc::illegal_state, call, to_string(s),
       state.has_other_users()
-          ? "it is some thread's current stream, or that of a buffer; end that first, or close() it, which "
+          ? "it is some thread's current stream, or that of a buffer or a capture; end that first, or close() it, "
+            "which "
             "leaves the destruction to the last of them"
           : "memory that was used on it is still there (a buffer, pinned or managed memory, a word) and asks it "
             "when the use is done; end that first, or sync() and close() it, which leaves the destruction to "

@@ -48,6 +48,11 @@ std::string to_string(memory_pool_ref pool) {
                      fmt::ptr(pool.get()), pool.device().ordinal());
 }
 
+std::string to_string(graph_ref graph) {
+  if (graph.get() == detail::closed_handle<CUgraph_st>()) return "closed graph";
+  return fmt::format("graph {}", fmt::ptr(graph.get()));
+}
+
 std::string to_string(errc code) {
   switch (static_cast<int>(code)) {
 #define WEIR_RESULT(symbol, value, errc, says) \

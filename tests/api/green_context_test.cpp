@@ -1,5 +1,6 @@
 // green_context_test.cpp - a device divided, and contexts that have a part of it.
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/copy.hpp>
 #include <weir/fill.hpp>
 #include <weir/green_context.hpp>
@@ -281,6 +282,18 @@ TEST_F(GreenContext, InAHostFunctionItIsRefusedAndEndsLater) {
   s.sync();
   EXPECT_EQ(asked, errc::not_permitted);
   EXPECT_FALSE(green);
+}
+
+// Marks of all of its streams would break the capture of one.
+TEST_F(GreenContext, MarksOfTheWholeAreRefusedWhileAStreamOfItCaptures) {
+  const green_context half{some()};
+  const stream s{half};
+  const event mark{gpu};
+  const graph g = capture(s, [&] {
+    EXPECT_EQ(result_of([&] { half.record(mark); }), errc::stream_capture_unsupported);
+    EXPECT_EQ(result_of([&] { half.wait(mark); }), errc::stream_capture_unsupported);
+  });
+  EXPECT_EQ(g.node_count(), 0u);
 }
 
 }  // namespace

@@ -64,6 +64,10 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
                 made(&driver_table::cuMemPoolImportPointer, "cuMemPoolImportPointer"),
             calls.count(&driver_table::cuMemFree_v2))
       << "memory of devices, after a failure of " << failed;
+  EXPECT_EQ(made(&driver_table::cuGraphCreate, "cuGraphCreate") + made(&driver_table::cuGraphClone, "cuGraphClone") +
+                made(&driver_table::cuStreamEndCapture, "cuStreamEndCapture"),
+            calls.count(&driver_table::cuGraphDestroy))
+      << "graphs, after a failure of " << failed;
   check(&driver_table::cuCtxEnablePeerAccess, &driver_table::cuCtxDisablePeerAccess, "cuCtxEnablePeerAccess");
   EXPECT_EQ(made(&driver_table::cuMemPoolCreate, "cuMemPoolCreate") +
                 made(&driver_table::cuMemPoolImportFromShareableHandle, "cuMemPoolImportFromShareableHandle"),

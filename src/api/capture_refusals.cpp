@@ -1,0 +1,81 @@
+// api/capture_refusals.cpp - what would break an open capture is refused before the driver hears it.
+#include "api/capture_registry.hpp"
+
+#include <weir/context.hpp>
+#include <weir/error.hpp>
+#include <weir/graph.hpp>
+#include <weir/to_string.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::detail {
+namespace {
+
+// The first record of which that is true, as text; empty if there is none.
+template <class Predicate>
+std::string text_of(const Predicate& is_it) {
+  std::string text;
+  capture_registry::instance().each([&](const capture_record& record) {
+    if (text.empty() && is_it(record)) text = to_text(record.what);
+  });
+  return text;
+}
+
+}  // namespace
+
+errc code_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const error& e) {
+    return e.result();
+  } catch (...) {
+    return errc::out_of_memory;
+  }
+}
+
+void refuse_captured_stream(CUstream stream, const char* call, call_site at) {
+  const capture_part part = capture_part_of(stream, at);
+  if (part.status == CU_STREAM_CAPTURE_STATUS_NONE) return;
+  if (part.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+    fail(errc::stream_capture_invalidated, call, stream_ref{stream}, at);
+  }
+  const std::string begun = text_of([&](const capture_record& record) { return record.what.id == part.id; });
+  fail(errc::stream_capture_unsupported, call, to_string(stream_ref{stream}),
+       fmt::format("the stream takes part in {}, which lives on; do this before it begins or after it ends",
+                   begun.empty() ? "a capture that was begun past weir" : begun),
+       at);
+}
+
+void refuse_captured_event(CUevent event, const char* call, call_site at) {
+  const std::string begun = text_of(
+      [&](const capture_record& record) { return std::ranges::find(record.events, event) != record.events.end(); });
+  if (begun.empty()) return;
+  fail(errc::captured_event, call, to_string(event_ref{event}),
+       fmt::format("it was recorded in {}, which lives on, and orders work inside of that; record it again outside "
+                   "before the host looks at it",
+                   begun),
+       at);
+}
+
+void refuse_captured_context(CUcontext context, const char* call, call_site at) {
+  const std::string begun = text_of([&](const capture_record& record) {
+    return record.what.context == context ||
+           std::ranges::any_of(record.joined, [&](const joined_stream& s) { return s.context == context; });
+  });
+  if (begun.empty()) return;
+  fail(errc::stream_capture_unsupported, call, to_string(context_ref{context}),
+       fmt::format("a stream of it takes part in {}, which lives on; wait for single streams, or for all after its end",
+                   begun),
+       at);
+}
+
+void refuse_captured_graph(CUgraph graph, const char* call, call_site at) {
+  const std::string begun = text_of([&](const capture_record& record) { return record.what.graph == graph; });
+  if (begun.empty()) return;
+  fail(errc::illegal_state, call, to_string(graph_ref{graph}),
+       fmt::format("it is the graph of {}, which lives on; end that first", begun), at);
+}
+
+}  // namespace weir::detail

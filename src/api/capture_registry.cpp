@@ -1,0 +1,152 @@
+// api/capture_registry.cpp - what is known of each open capture that was begun through weir.
+#include "api/capture_registry.hpp"
+
+#include "api/host_failures.hpp"
+#include "api/never_destroyed.hpp"
+#include "driver/results.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace weir::detail {
+namespace {
+
+const char* name_of(capture_mode mode) noexcept {
+  switch (mode) {
+    case capture_mode::global: return "global";
+    case capture_mode::own_thread: return "own_thread";
+    case capture_mode::relaxed: return "relaxed";
+  }
+  return "an unknown";
+}
+
+// The record of the capture that the stream takes part in, if weir began it. With the registry's lock held.
+bool takes_part(const capture_record& record, const capture_part& part) noexcept {
+  return part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && record.what.id == part.id;
+}
+
+}  // namespace
+
+bool capture_record::begun_in(CUstream stream) const noexcept {
+  return what.origin == stream && (stream != CU_STREAM_PER_THREAD || what.thread == thread_number());
+}
+
+capture_registry& capture_registry::instance() noexcept {
+  static never_destroyed<capture_registry> the_one;
+  return *the_one;
+}
+
+void capture_registry::reserve() {
+  const std::lock_guard lock{lock_};
+  // Others may add meanwhile; there are never as many threads.
+  constexpr std::size_t spare = 64;
+  if (records_.capacity() < records_.size() + spare) records_.reserve(2 * records_.size() + 2 * spare);
+}
+
+void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
+  const std::lock_guard lock{lock_};
+  records_.push_back(std::move(record));
+}
+
+std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) noexcept {
+  const std::lock_guard lock{lock_};
+  const auto found = std::ranges::find_if(records_, [&](const auto& record) { return record->what.id == id; });
+  if (found == records_.end()) return nullptr;
+  std::unique_ptr<capture_record> taken = std::move(*found);
+  records_.erase(found);
+  return taken;
+}
+
+CUresult ask_capture(CUstream stream, capture_part& part) noexcept {
+  CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &part.status, &part.id, &part.graph, &part.nodes,
+                                                       &part.edges, &part.count);
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
+    answer = driver().cuStreamGetCaptureInfo_v2(stream, &part.status, &part.id, &part.graph, &part.nodes, &part.count);
+  }
+  return answer;
+}
+
+capture_part capture_part_of(CUstream stream, call_site at) {
+  capture_part part;
+  check(ask_capture(stream, part), "cuStreamGetCaptureInfo", stream_ref{stream}, at);
+  return part;
+}
+
+std::string to_text(const open_capture& capture) {
+  return fmt::format("the capture begun at {}:{} in {} mode by thread {}", capture.began.file_name(),
+                     capture.began.line(), name_of(capture.options.mode), capture.thread_id);
+}
+
+std::string to_text(const capture_offence& first) {
+  if (first.call == nullptr) return "broken by a call that was made past weir";
+  return fmt::format("broken by {} at {}:{} ({}, thread {})", first.call, first.where.file_name(), first.where.line(),
+                     words_of(static_cast<int>(first.code)).name, first.thread_id);
+}
+
+// What happens while captures are open. None of it may fail: the operation has succeeded. Where memory is lacking, less
+// is known.
+
+void note_join(CUstream stream) noexcept {
+  capture_part part;
+  if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+  const auto facts = facts_of(stream);
+  capture_registry::instance().each([&](capture_record& record) {
+    if (!takes_part(record, part) || record.begun_in(stream)) return;
+    const auto same = [&](const joined_stream& joined) { return joined.stream == stream; };
+    if (std::ranges::any_of(record.joined, same)) return;
+    try {
+      record.joined.push_back({stream, facts ? facts->context : nullptr});
+    } catch (const std::bad_alloc&) {  // its name will be missing
+    }
+  });
+}
+
+void note_record(CUevent event, CUstream stream) noexcept {
+  capture_part part;
+  const bool asked = ask_capture(stream, part) == CUDA_SUCCESS;
+  capture_registry::instance().each([&](capture_record& record) {
+    std::erase(record.events, event);
+    if (!asked || !takes_part(record, part)) return;
+    try {
+      record.events.push_back(event);
+    } catch (const std::bad_alloc&) {  // the driver's own answer will stand
+    }
+  });
+}
+
+void forget_event(CUevent event) noexcept {
+  capture_registry::instance().each([&](capture_record& record) { std::erase(record.events, event); });
+}
+
+bool is_captured_event(CUevent event) noexcept {
+  bool found = false;
+  capture_registry::instance().each(
+      [&](const capture_record& record) { found |= std::ranges::find(record.events, event) != record.events.end(); });
+  return found;
+}
+
+void note_failure(errc code, const char* call, call_site at) noexcept {
+  const driver_table* const calls = driver_if_any();
+  if (calls == nullptr) return;
+  try {
+    std::vector<open_capture> good;
+    capture_registry::instance().each([&](const capture_record& record) {
+      if (record.first.call == nullptr && record.can_be_asked()) good.push_back(record.what);
+    });
+    for (const open_capture& capture : good) {
+      CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+      if (calls->cuStreamIsCapturing(capture.origin, &status) != CUDA_SUCCESS) continue;
+      if (status != CU_STREAM_CAPTURE_STATUS_INVALIDATED) continue;
+      capture_registry::instance().each([&](capture_record& record) {
+        if (record.what.id == capture.id && record.first.call == nullptr) {
+          record.first = {call, code, at, static_cast<int>(::gettid())};
+        }
+      });
+    }
+  } catch (const std::bad_alloc&) {  // the end of the capture will not know
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,271 @@
+// api/captures.cpp - captures begun and ended, and why they broke.
+#include "api/captures.hpp"
+
+#include "api/capture_registry.hpp"
+#include "api/host_failures.hpp"
+
+#include <weir/to_string.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace weir::detail {
+namespace {
+
+constexpr const char* begin_call = "cuStreamBeginCapture";
+constexpr const char* end_call = "cuStreamEndCapture";
+
+// Captures that were ended past weir, or with their stream, are open no more.
+void drop_ended() {
+  std::vector<open_capture> all;
+  capture_registry::instance().each([&](const capture_record& record) {
+    if (record.can_be_asked()) all.push_back(record.what);
+  });
+  for (const open_capture& capture : all) {
+    capture_part part;
+    if (ask_capture(capture.origin, part) != CUDA_SUCCESS) continue;
+    const bool other = part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && part.id != capture.id;
+    if (part.status != CU_STREAM_CAPTURE_STATUS_NONE && !other) continue;
+    const auto ended = capture_registry::instance().take(capture.id);
+  }
+}
+
+// What weir knows of the capture that the stream takes part in, or took part in before it broke; an id of 0 if nothing.
+struct known_capture {
+  open_capture what;
+  bool begun_here = false;
+  std::vector<joined_stream> joined;
+};
+known_capture find_known(CUstream stream, const capture_part& part) {
+  known_capture known;
+  const bool active = part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  capture_registry::instance().each([&](const capture_record& record) {
+    const bool here = record.begun_in(stream);
+    const auto same = [&](const joined_stream& joined) { return joined.stream == stream; };
+    const bool it = active ? record.what.id == part.id : here || std::ranges::any_of(record.joined, same);
+    if (it && known.what.id == 0) known = {record.what, here, record.joined};
+  });
+  return known;
+}
+
+struct edge_lists {
+  std::vector<CUgraphNode> from, to;
+};
+edge_lists edges_of(CUgraph graph, call_site at) {
+  edge_lists edges;
+  std::size_t count = 0;
+  const subject on = subject::graph(graph);
+  check(driver().cuGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &count), "cuGraphGetEdges", on, at);
+  if (count == 0) return edges;
+  edges.from.resize(count);
+  edges.to.resize(count);
+  std::vector<CUgraphEdgeData> data(count);
+  check(driver().cuGraphGetEdges_v2(graph, edges.from.data(), edges.to.data(), data.data(), &count), "cuGraphGetEdges",
+        on, at);
+  return edges;
+}
+
+// The streams whose work the origin, just now, does not come after.
+std::vector<CUstream> loose_streams(const known_capture& known, const capture_part& origin, call_site at) {
+  std::vector<CUstream> loose;
+  if (known.joined.empty()) return loose;
+  const edge_lists edges = edges_of(origin.graph, at);
+  std::vector<std::pair<CUgraphNode, CUgraphNode>> backwards(edges.from.size());
+  for (std::size_t i = 0; i < backwards.size(); ++i) backwards[i] = {edges.to[i], edges.from[i]};
+  std::ranges::sort(backwards);
+  std::vector<CUgraphNode> next{origin.nodes, origin.nodes + origin.count};
+  std::unordered_set<CUgraphNode> reached{next.begin(), next.end()};
+  while (!next.empty()) {
+    const CUgraphNode node = next.back();
+    next.pop_back();
+    for (auto edge = std::ranges::lower_bound(backwards, std::pair{node, CUgraphNode{}});
+         edge != backwards.end() && edge->first == node; ++edge) {
+      if (reached.insert(edge->second).second) next.push_back(edge->second);
+    }
+  }
+  for (const joined_stream& joined : known.joined) {
+    capture_part part;
+    if (ask_capture(joined.stream, part) != CUDA_SUCCESS || part.id != known.what.id) continue;
+    if (std::any_of(part.nodes, part.nodes + part.count, [&](CUgraphNode n) { return !reached.contains(n); })) {
+      loose.push_back(joined.stream);
+    }
+  }
+  return loose;
+}
+
+// The origin's next operation, and so the end, comes after every node that nothing comes after.
+void join_leaves(CUstream origin, CUgraph graph, call_site at) {
+  std::size_t count = 0;
+  check(driver().cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes", subject::graph(graph), at);
+  if (count == 0) return;
+  std::vector<CUgraphNode> nodes(count);
+  check(driver().cuGraphGetNodes(graph, nodes.data(), &count), "cuGraphGetNodes", subject::graph(graph), at);
+  const edge_lists edges = edges_of(graph, at);
+  const std::unordered_set<CUgraphNode> inner{edges.from.begin(), edges.from.end()};
+  std::erase_if(nodes, [&](CUgraphNode node) { return inner.contains(node); });
+  if (nodes.empty()) return;
+  check(driver().cuStreamUpdateCaptureDependencies_v2(origin, nodes.data(), nullptr, nodes.size(),
+                                                      CU_STREAM_ADD_CAPTURE_DEPENDENCIES),
+        "cuStreamUpdateCaptureDependencies", stream_ref{origin}, at);
+}
+
+// Ends it in the driver, whatever it takes: an end that fails without ending it is made once more.
+CUresult end_in_driver(CUstream stream, CUgraph& graph) noexcept {
+  const CUresult answer = driver().cuStreamEndCapture(stream, &graph);
+  if (answer == CUDA_SUCCESS) return answer;
+  graph = nullptr;  // destroyed by the driver with the capture
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    CUgraph left = nullptr;
+    if (driver().cuStreamEndCapture(stream, &left) == CUDA_SUCCESS && left != nullptr) {
+      check_unraised(driver().cuGraphDestroy(left), "cuGraphDestroy", subject::graph(left));
+    }
+  }
+  return answer;
+}
+
+std::string names_of(const std::vector<CUstream>& streams) {
+  std::string names;
+  for (const CUstream stream : streams) names += (names.empty() ? "" : ", ") + to_string(stream_ref{stream});
+  return names;
+}
+
+// What the end of the capture failed with, in words. The record is gone from the registry.
+std::string explain(errc code, const capture_record& record, const std::vector<CUstream>& loose) {
+  std::string which = to_text(record.what);
+  switch (code) {
+    case errc::stream_capture_invalidated: {
+      std::vector<CUstream> joined;
+      for (const joined_stream& s : record.joined) joined.push_back(s.stream);
+      return fmt::format("{} was {}{}; the streams are ordinary again", which, to_text(record.first),
+                         joined.empty() ? "" : ", with " + names_of(joined) + " joined and not joined back");
+    }
+    case errc::stream_capture_unjoined:
+      return fmt::format(
+          "{} ends without {}, which joined it; wait for them in {} before the end, or set capture_options::join_forks",
+          which, loose.empty() ? "streams that joined past weir" : names_of(loose),
+          to_string(stream_ref{record.what.origin}));
+    default: return which;
+  }
+}
+
+}  // namespace
+
+open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at) {
+  const CUstream handle = usable(stream, begin_call, at);
+  if (is_legacy(handle)) {
+    fail(errc::stream_capture_unsupported, begin_call, to_string(stream),
+         "the legacy default stream cannot be captured; capture a stream of your own, or stream_ref::per_thread()", at);
+  }
+  if (!is_one(options.mode))
+    fail(errc::invalid_value, begin_call, to_string(stream), "the mode is none of capture_mode", at);
+  if (captures_open()) drop_ended();
+  if (const capture_part now = capture_part_of(handle, at); now.status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    const known_capture known = find_known(handle, now);
+    fail(errc::illegal_state, begin_call, to_string(stream),
+         fmt::format("it takes part in {} already, which lives on",
+                     known.what.id != 0 ? to_text(known.what) : "a capture that was begun past weir"),
+         at);
+  }
+  auto record = std::make_unique<capture_record>(handle);
+  capture_registry::instance().reserve();
+  open_capture& what = record->what;
+  what.origin = handle;
+  what.context = context_of(handle, at);
+  what.options = options;
+  what.scoped = scoped;
+  what.began = at;
+  what.thread = thread_number();
+  what.thread_id = static_cast<int>(::gettid());
+  check(driver().cuStreamBeginCapture_v2(handle, static_cast<CUstreamCaptureMode>(options.mode)), begin_call, stream,
+        at);
+  capture_part part;
+  if (const CUresult answer = ask_capture(handle, part); answer != CUDA_SUCCESS) {
+    CUgraph graph = nullptr;
+    if (end_in_driver(handle, graph) == CUDA_SUCCESS && graph != nullptr) {
+      check_unraised(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
+    }
+    check(answer, "cuStreamGetCaptureInfo", stream, at);
+  }
+  what.id = part.id;
+  what.graph = part.graph;
+  const open_capture begun = what;
+  capture_registry::instance().add(std::move(record));
+  return begun;
+}
+
+ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at) {
+  const CUstream handle = usable(stream, end_call, at);
+  const capture_part part = capture_part_of(handle, at);
+  known_capture known = find_known(handle, part);
+  if (part.status == CU_STREAM_CAPTURE_STATUS_NONE) {
+    const auto stale = capture_registry::instance().take(scope != 0 ? scope : known.what.id);
+    fail(
+        errc::illegal_state, end_call, to_string(stream),
+        stale != nullptr ? to_text(stale->what) + " was ended past weir" : "it does not capture; begin_capture() first",
+        at);
+  }
+  ended_capture ended;
+  if (known.what.id == 0) {
+    check(driver().cuStreamEndCapture(handle, &ended.graph), end_call, stream, at);
+    return ended;
+  }
+  if (!known.begun_here) {
+    fail(errc::stream_capture_unmatched, end_call, to_string(stream),
+         fmt::format("it joined {}, which lives on; end that in {}", to_text(known.what),
+                     to_string(stream_ref{known.what.origin})),
+         at);
+  }
+  if (known.what.scoped && scope != known.what.id) {
+    fail(errc::illegal_state, end_call, to_string(stream),
+         to_text(known.what) + " lives on and ends with the weir::capture() that began it", at);
+  }
+  if (known.what.options.mode != capture_mode::relaxed && known.what.thread != thread_number()) {
+    fail(errc::stream_capture_wrong_thread, end_call, to_string(stream),
+         to_text(known.what) + " lives on; end it in that thread, or capture in relaxed mode", at);
+  }
+  std::vector<CUstream> loose;
+  if (part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    try {
+      if (known.what.options.join_forks) join_leaves(handle, part.graph, at);
+      if (!known.what.options.join_forks) loose = loose_streams(known, part, at);
+    } catch (...) {
+      abandon_open_capture(stream, known.what.id);
+      throw;
+    }
+  }
+  const CUresult answer = end_in_driver(handle, ended.graph);
+  std::unique_ptr<capture_record> record = capture_registry::instance().take(known.what.id);
+  ended.context = known.what.context;
+  if (answer == CUDA_SUCCESS) return ended;
+  const errc code = static_cast<errc>(answer);
+  std::string why = record != nullptr ? explain(code, *record, loose) : to_text(known.what);
+  record.reset();  // what was put off until the end may be done
+  fail(code, end_call, to_string(stream), std::move(why), at);
+}
+
+void abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {
+  if (in_forked_child()) return;
+  const auto ending = capture_registry::instance().take(scope);
+  if (ending == nullptr) return;  // it has ended
+  CUgraph graph = nullptr;
+  const CUresult answer = end_in_driver(stream.get(), graph);
+  switch (answer) {
+    case CUDA_SUCCESS:
+      if (graph != nullptr) check_unraised(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
+      return;
+    // What the body left behind when it threw is no failure of its own.
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+    case CUDA_ERROR_ILLEGAL_STATE: return;
+    default: report_unraised(static_cast<errc>(answer), end_call, stream);
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,95 @@
+// api/captures.hpp - the captures that were begun through weir and are open: what they are, and what broke them.
+#pragma once
+
+#include "api/check.hpp"
+#include "api/guard.hpp"
+#include "api/relaxed_captures.hpp"
+#include "driver/forked_child.hpp"
+
+#include <weir/call_site.hpp>
+#include <weir/capture.hpp>
+#include <weir/errc.hpp>
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+namespace weir::detail {
+
+// What is kept of a capture for as long as it is open.
+struct open_capture {
+  CUstream origin = nullptr;
+  unsigned long long id = 0;
+  CUgraph graph = nullptr;
+  CUcontext context = nullptr;
+  capture_options options;
+  bool scoped = false;  // ended by its scope, and by nobody else
+  call_site began;
+  unsigned long long thread = 0;  // thread_number() of who began it
+  int thread_id = 0;              // the system's, for texts
+};
+
+[[nodiscard]] constexpr bool is_one(capture_mode mode) noexcept { return mode <= capture_mode::relaxed; }
+
+// Begins one and remembers it; throws with nothing begun.
+[[nodiscard]] open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at);
+
+// Ends the capture of that stream, which `scope` names if it is a scope's, and gives the graph and the context.
+struct ended_capture {
+  CUgraph graph = nullptr;
+  CUcontext context = nullptr;
+};
+[[nodiscard]] ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at);
+
+// The same where nothing can be thrown: nothing if it has ended, else the graph is destroyed.
+void abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept;
+
+// Is any open, begun through weir? One load where none is. Those of a forked child are its parent's.
+[[nodiscard]] inline bool captures_open() noexcept {
+  return open_captures.load(std::memory_order_relaxed) != 0 && !in_forked_child();
+}
+
+// The following are asked only while any is open.
+
+// The stream has joined a capture, perhaps.
+void note_join(CUstream stream) noexcept;
+// The event was recorded in the stream: in a capture, perhaps, or outside again.
+void note_record(CUevent event, CUstream stream) noexcept;
+// It is gone; another one may get its handle.
+void forget_event(CUevent event) noexcept;
+// Was the event's last record part of one of them?
+[[nodiscard]] bool is_captured_event(CUevent event) noexcept;
+// A call has failed. If that has broken a capture it is remembered as what did.
+void note_failure(errc code, const char* call, call_site at) noexcept;
+
+// The code of the weir::error that is being handled; there is only memory that may lack otherwise.
+[[nodiscard]] errc code_of_exception() noexcept;
+
+// Throw what says where the capture was begun, before the driver hears of the call.
+void refuse_captured_stream(CUstream stream, const char* call, call_site at);
+void refuse_captured_event(CUevent event, const char* call, call_site at);
+void refuse_captured_context(CUcontext context, const char* call, call_site at);
+void refuse_captured_graph(CUgraph graph, const char* call, call_site at);
+
+// Around a look at a stream or an event: refused if it would break a capture that has to do with it, and made without
+// harm to all others. One load while none is open.
+class harmless_look {
+ public:
+  harmless_look(stream_ref stream, const char* call, call_site at) {
+    if (captures_open()) [[unlikely]] {
+      refuse_captured_stream(stream.get(), call, at);
+      unharmed_.emplace(at);
+    }
+  }
+  harmless_look(event_ref event, const char* call, call_site at) {
+    if (captures_open()) [[unlikely]] {
+      refuse_captured_event(event.get(), call, at);
+      unharmed_.emplace(at);
+    }
+  }
+
+ private:
+  std::optional<relaxed_captures> unharmed_;
+};
+
+}  // namespace weir::detail

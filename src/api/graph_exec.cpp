@@ -1,0 +1,203 @@
+// api/graph_exec.cpp - executable graphs: made, launched, updated, given up.
+#include <weir/context.hpp>
+#include <weir/graph_exec.hpp>
+#include <weir/to_string.hpp>
+
+#include "api/captures.hpp"
+#include "api/check.hpp"
+#include "api/graph_use.hpp"
+#include "api/make_current.hpp"
+#include "api/primary_context.hpp"
+#include "api/reclaimer.hpp"
+#include "api/relaxed_captures.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+using detail::finished;
+using detail::subject;
+using detail::usable;
+using detail::usable_exec;
+
+namespace {
+
+constexpr const char* instantiate_call = "cuGraphInstantiateWithParams";
+
+unsigned flags_of(const instantiate_options& options) noexcept {
+  return (options.auto_free_on_launch ? abi::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0u) |
+         (options.device_launch ? abi::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH : 0u) |
+         (options.node_priorities ? abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY : 0u);
+}
+
+// Rule 135, in words.
+void check_options(const instantiate_options& options, graph_ref on, call_site at) {
+  if (options.auto_free_on_launch && options.device_launch) {
+    detail::fail(errc::invalid_value, instantiate_call, to_string(on),
+                 "a graph that the device launches cannot free on launch; choose one of the two", at);
+  }
+}
+
+const char* words_on(abi::CUgraphInstantiateResult result) noexcept {
+  switch (result) {
+    case abi::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE: return "the graph cannot be ordered: it has a cycle";
+    case abi::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
+      return "a node does what an executable of these options cannot do";
+    case abi::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
+      return "the nodes of a graph that the device launches have to be of one context";
+    case abi::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED: return "a condition is used by no node of the graph";
+    default: return "";
+  }
+}
+
+void destroy(CUgraphExec_st* handle) noexcept {
+  // A driver holds that this might disturb captures, of this thread and of others; it does not.
+  abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_RELAXED;
+  const bool relaxed = driver().cuThreadExchangeStreamCaptureMode(&mode) == abi::CUDA_SUCCESS;
+  detail::check_unraised(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy", subject::graph_exec(handle));
+  if (!relaxed) return;
+  detail::check_unraised(driver().cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode", {});
+}
+
+// Where an executable goes to.
+CUstream_st* launchable(stream_ref stream, const char* call, call_site at) {
+  CUstream_st* const handle = usable(stream, call, at);
+  if (detail::captures_open()) [[unlikely]] {
+    detail::refuse_captured_stream(handle, call, at);
+  }
+  return handle;
+}
+
+}  // namespace
+
+graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags, std::optional<stream_ref> upload_in,
+                            call_site at) {
+  CUgraph_st* const handle = finished(source, instantiate_call, at);
+  abi::CUDA_GRAPH_INSTANTIATE_PARAMS params = {};
+  params.flags = flags;
+  if (upload_in) {
+    params.flags |= abi::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
+    params.hUploadStream = launchable(*upload_in, "cuGraphUpload", at);
+  }
+  if (context == nullptr) context = detail::current_handle(at);
+  if (context == nullptr) context = detail::primary_context(device{}, at);
+  const detail::make_current current{context, at};
+  const detail::relaxed_captures unharmed{at};
+  abi::CUgraphExec made = nullptr;
+  const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&made, handle, &params);
+  if (answer == abi::CUDA_SUCCESS) return graph_exec{made, context, flags};
+  const char* const words = words_on(params.result_out);
+  if (*words == '\0') detail::fail(static_cast<errc>(answer), instantiate_call, subject::graph(handle), at);
+  const std::string which =
+      params.hErrNode_out == nullptr ? "" : fmt::format(" (node {})", fmt::ptr(params.hErrNode_out));
+  detail::fail(static_cast<errc>(answer), instantiate_call, to_string(source), words + which, at);
+}
+
+graph_exec graph_ref::instantiate(instantiate_options options, call_site at) const {
+  check_options(options, *this, at);
+  return graph_exec::make(*this, nullptr, flags_of(options), options.upload_in, at);
+}
+
+graph_exec graph::instantiate(instantiate_options options, call_site at) const {
+  check_options(options, ref(), at);
+  return graph_exec::make(ref(), context_, flags_of(options), options.upload_in, at);
+}
+
+graph_exec graph_exec::adopt(CUgraphExec_st* handle, call_site at) {
+  constexpr const char* call = "weir::graph_exec::adopt";
+  usable_exec(handle, call, at);
+  if (handle == nullptr) detail::fail(errc::invalid_handle, call, "null", "there is no executable to take over", at);
+  graph_exec adopted{handle, nullptr, 0};
+  try {
+    adopted.flags_ = flags_of(adopted.options(at));
+  } catch (...) {
+    static_cast<void>(adopted.release(at));
+    throw;
+  }
+  return adopted;
+}
+
+graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
+  graph_exec taken{std::move(other)};
+  std::swap(handle_, taken.handle_);
+  std::swap(context_, taken.context_);
+  std::swap(flags_, taken.flags_);
+  return *this;
+}
+
+graph_exec::~graph_exec() {
+  if (closed()) return;
+  if (!detail::inside_host_function) {
+    destroy(handle_);
+    return;
+  }
+  detail::defer([handle = handle_] {
+    destroy(handle);
+    return detail::chore_result::done;
+  });
+}
+
+void graph_exec::launch(stream_ref stream, call_site at) const {
+  CUgraphExec_st* const exec = usable_exec(handle_, "cuGraphLaunch", at);
+  check(driver().cuGraphLaunch(exec, launchable(stream, "cuGraphLaunch", at)), "cuGraphLaunch", stream, at);
+}
+
+void graph_exec::upload(stream_ref stream, call_site at) const {
+  CUgraphExec_st* const exec = usable_exec(handle_, "cuGraphUpload", at);
+  check(driver().cuGraphUpload(exec, launchable(stream, "cuGraphUpload", at)), "cuGraphUpload", stream, at);
+}
+
+graph_update graph_exec::update(graph_ref source, call_site at) {
+  constexpr const char* call = "cuGraphExecUpdate";
+  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
+  CUgraph_st* const from = finished(source, call, at);
+  std::optional<detail::make_current> current;
+  if (context_ != nullptr) current.emplace(context_, at);
+  abi::CUgraphExecUpdateResultInfo info = {};
+  const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, from, &info);
+  if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
+    return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS ? update_reason::other
+                                                             : static_cast<update_reason>(info.result),
+            graph_node{info.errorNode}, graph_node{info.errorFromNode}};
+  }
+  check(answer, call, subject::graph_exec(exec), at);
+  return {};
+}
+
+graph_update graph_exec::update_or_reinstantiate(graph_ref source, call_site at) {
+  const graph_update answer = update(source, at);
+  if (!answer) *this = make(source, context_, flags_, std::nullopt, at);
+  return answer;
+}
+
+instantiate_options graph_exec::options(call_site at) const {
+  constexpr const char* call = "cuGraphExecGetFlags";
+  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
+  abi::cuuint64_t flags = 0;
+  check(driver().cuGraphExecGetFlags(exec, &flags), call, subject::graph_exec(exec), at);
+  instantiate_options options;
+  options.auto_free_on_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0;
+  options.device_launch = (flags & abi::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
+  options.node_priorities = ((flags | flags_) & abi::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
+  return options;
+}
+
+void graph_exec::close(call_site at) {
+  if (closed()) return;
+  CUgraphExec_st* const handle = usable_exec(handle_, "cuGraphExecDestroy", at);
+  const detail::relaxed_captures unharmed{at};
+  handle_ = detail::closed_handle<CUgraphExec_st>();
+  check(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy", subject::graph_exec(handle), at);
+}
+
+CUgraphExec_st* graph_exec::release(call_site at) {
+  if (closed()) detail::fail_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
+  return std::exchange(handle_, detail::closed_handle<CUgraphExec_st>());
+}
+
+}  // namespace weir

@@ -1,0 +1,38 @@
+// api/graph_use.hpp - graphs and executables as operands of driver calls.
+#pragma once
+
+#include "api/captures.hpp"
+#include "api/check.hpp"
+
+#include <weir/graph.hpp>
+
+namespace weir::detail {
+
+inline CUgraph usable(graph_ref g, const char* call, call_site at) {
+  const subject on = subject::graph(g.get());
+  permit(call, on, at);
+  if (g.get() == closed_handle<CUgraph_st>()) [[unlikely]] {
+    fail_closed(call, on, at);
+  }
+  return g.get();
+}
+
+// The same for calls on what the graph is: one that is being captured is not that yet.
+inline CUgraph finished(graph_ref g, const char* call, call_site at) {
+  const CUgraph handle = usable(g, call, at);
+  if (captures_open()) [[unlikely]] {
+    refuse_captured_graph(handle, call, at);
+  }
+  return handle;
+}
+
+inline CUgraphExec usable_exec(CUgraphExec exec, const char* call, call_site at) {
+  const subject on = subject::graph_exec(exec);
+  permit(call, on, at);
+  if (exec == closed_handle<CUgraphExec_st>()) [[unlikely]] {
+    fail_closed(call, on, at);
+  }
+  return exec;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,62 @@
+// What docs/graphs.md shows.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <weir/weir.hpp>
+
+namespace {
+
+class GraphsPage : public ::testing::Test {
+ protected:
+  [[nodiscard]] weir::graph record(float value) {
+    return weir::capture(s, [&] { weir::fill(s, x, value); });
+  }
+
+  weir::device gpu;
+  weir::stream s{gpu};
+  weir::buffer<float> x{s, 100};
+  weir::pinned_buffer<float> home{100};
+};
+
+TEST_F(GraphsPage, Launch) {
+  weir::graph g = record(1.0f);
+  // [graphs-launch]
+  weir::graph_exec run = g.instantiate();  // once
+  for (int i = 0; i < 3; ++i) run.launch(s);
+  // [/graphs-launch]
+  weir::copy(s, x, home);
+  s.sync();
+  EXPECT_EQ(home[0], 1.0f);
+}
+
+TEST_F(GraphsPage, Update) {
+  weir::graph_exec run = record(1.0f).instantiate();
+  const weir::graph changed = record(2.0f);
+  // [graphs-update]
+  if (const weir::graph_update answer = run.update(changed); !answer) {
+    std::printf("reason %u, at a node of kind %u\n", static_cast<unsigned>(answer.reason),
+                answer.node ? static_cast<unsigned>(answer.node.kind()) : 0u);
+  }
+  run.update_or_reinstantiate(changed);  // or this, which cannot answer "no"
+  // [/graphs-update]
+  run.launch(s);
+  weir::copy(s, x, home);
+  s.sync();
+  EXPECT_EQ(home[0], 2.0f);
+}
+
+TEST_F(GraphsPage, Questions) {
+  const weir::graph g = record(1.0f);
+  std::size_t fills = 0;
+  // [graphs-questions]
+  for (const weir::graph_node node : g.nodes()) {  // each after all that it depends on
+    if (node.kind() == weir::node_kind::fill) ++fills;
+  }
+  const std::string picture = g.dot();  // for Graphviz: dot -Tsvg
+  // [/graphs-questions]
+  EXPECT_EQ(fills, 1u);
+  EXPECT_FALSE(picture.empty());
+}
+
+}  // namespace
