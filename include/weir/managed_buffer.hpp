@@ -21,7 +21,8 @@ namespace weir {
 // by used_on().
 // T is trivially copyable. An empty one owns nothing. Move-only; moved-from and closed ones answer `closed` when used.
 // Thread safety: as any object, except that copies from it may be queued from several threads.
-// In a capture: the driver refuses to make one.
+// In a capture begun through weir: allowed, and no part of it; in others the driver refuses to make one, and drops the
+// capture.
 template <class T>
 class managed_buffer {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "managed memory holds plain values");

@@ -18,8 +18,8 @@ namespace weir {
 // told with used_on().
 // T is trivially copyable. An empty one owns nothing. Move-only; moved-from and closed ones answer `closed` when used.
 // Thread safety: as any object, except that copies from it may be queued from several threads.
-// Making and freeing pinned memory is slow (tens of microseconds): keep it. In a capture: the driver refuses to make
-// one.
+// Making and freeing pinned memory is slow (tens of microseconds): keep it. In a capture begun through weir: allowed,
+// and no part of it; in others the driver refuses to make one, and drops the capture.
 template <class T>
 class pinned_buffer {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "pinned memory holds plain values");

@@ -6,6 +6,7 @@
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
+#include "api/relaxed_captures.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ reachable_memory::reachable_memory(reachable_kind kind, std::size_t count, std::
   void* address = nullptr;
   if (bytes != 0) {
     const make_current current{context_, at};
+    const relaxed_in_our_captures unharmed{at};
     if (kind == reachable_kind::pinned) {
       check(driver().cuMemHostAlloc(&address, bytes, flags), call, gpu, at);
     } else {

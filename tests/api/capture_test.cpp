@@ -7,6 +7,7 @@
 #include <weir/fill.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
+#include <weir/managed_buffer.hpp>
 #include <weir/name.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/to_string.hpp>
@@ -536,6 +537,22 @@ TEST_F(Capture, OtherGraphsAreMadeAndLaunchedMeanwhileButNotInIt) {
   copy(t, y, host);
   t.sync();
   EXPECT_EQ(host[0], 9);
+}
+
+// Rule 170: what is made meanwhile harms none.
+TEST_F(Capture, MemoryOfTheHostIsMadeMeanwhile) {
+  for (const auto mode : {capture_mode::global, capture_mode::own_thread}) {
+    const graph g = capture(s,
+                            [&] {
+                              fill(s, x, 1);
+                              const pinned_buffer<int> pinned{10};
+                              const managed_buffer<int> managed{10};
+                              const buffer<int> beside{t, 10};
+                              std::thread{[] { const pinned_buffer<int> from_another{10}; }}.join();
+                            },
+                            {.mode = mode});
+    EXPECT_EQ(g.node_count(), 1u);
+  }
 }
 
 TEST_F(Capture, OneThatWasBegunPastWeirMayBeEnded) {
