@@ -21,11 +21,13 @@ namespace {
 constexpr const char* begin_call = "cuStreamBeginCapture";
 constexpr const char* end_call = "cuStreamEndCapture";
 
-// Captures that were ended past weir, or with their stream, are open no more.
+// Captures of this thread that were ended past weir, or with their stream, are open no more. Those of other threads are not asked: a
+// thread may just end its capture and destroy the stream, and a GPU's driver crashes when a stream is named that is gone.
 void drop_ended() {
   std::vector<open_capture> all;
   capture_registry::instance().each([&](const capture_record& record) {
-    if (record.can_be_asked()) all.push_back(record.what);
+    const bool own = record.what.thread == thread_number() && !record.what.scoped;
+    if (own && record.can_be_asked()) all.push_back(record.what);
   });
   for (const open_capture& capture : all) {
     capture_part part;
