@@ -1,4 +1,4 @@
-// graph_test.cpp - graphs and their executables: asked, copied, drawn, launched, updated, destroyed.
+// graph_test.cpp - graphs: asked, copied, drawn, adopted, closed.
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/context.hpp>
@@ -12,21 +12,18 @@
 #include <weir/to_string.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "driver/table.hpp"
+#include "graph_fixture.hpp"
 #include "support/errors.hpp"
-#include "support/gate.hpp"
-#include "support/own_context.hpp"
 #include "support/witness.hpp"
 
 namespace weir {
@@ -34,25 +31,10 @@ namespace {
 
 using detail::driver;
 using test::failure_of;
-using test::gate;
 using test::result_of;
 
-class Graph : public ::testing::Test {
+class Graph : public test::graph_fixture {
  protected:
-  [[nodiscard]] int first() {
-    copy(s, x, host);
-    s.sync();
-    return host[0];
-  }
-  [[nodiscard]] graph one_fill(int value) {
-    return capture(s, [&] { fill(s, x, value); });
-  }
-  // Each a node after all of the one before.
-  [[nodiscard]] graph fills(int first, int count) {
-    return capture(s, [&] {
-      for (int i = 0; i < count; ++i) fill(s, x, first + i);
-    });
-  }
   // s: a -> b -> d, t: a -> c -> d
   [[nodiscard]] graph diamond() {
     return capture(s, [&] {
@@ -64,12 +46,6 @@ class Graph : public ::testing::Test {
       fill(s, x, 3);
     });
   }
-
-  device gpu;
-  stream s{gpu};
-  stream t{gpu};
-  buffer<int> x{s, 100};
-  pinned_buffer<int> host{100};
 };
 
 TEST_F(Graph, AnEmptyOneHasNothingAndCanBeLaunched) {
@@ -204,200 +180,6 @@ TEST_F(Graph, IsAdoptedAndReleased) {
   EXPECT_TRUE(exec.options().auto_free_on_launch);
   exec.launch(s);
   s.sync();
-}
-
-// Rules 138, 139 and 148.
-TEST_F(Graph, IsLaunchedOftenAndNeedsItsDefinitionNoMore) {
-  std::atomic<int> runs{0};
-  std::atomic<int> at_once{0};
-  std::atomic<int> most{0};
-  const graph_exec exec = capture(s, [&] {
-                            launch_host(s, [&] {
-                              most = std::max(most.load(), ++at_once);
-                              ++runs;
-                              --at_once;
-                            });
-                          }).instantiate();
-  for (int i = 0; i < 10; ++i) exec.launch(i % 2 == 0 ? s : t);
-  s.sync();
-  t.sync();
-  EXPECT_EQ(runs, 10);
-  EXPECT_EQ(most, 1);
-}
-
-TEST_F(Graph, ALaunchIsOneOperationOfItsStream) {
-  const graph_exec exec = fills(1, 10).instantiate();
-  gate held{s};
-  fill(s, x, 100);
-  exec.launch(s);
-  EXPECT_FALSE(s.done()) << "a launch does not overtake, and does not block";
-  held.open();
-  EXPECT_EQ(first(), 10);
-}
-
-// Rule 140.
-TEST_F(Graph, TheExecutableMayGoWhileItRuns) {
-  test::fate f;
-  {
-    const graph g = one_fill(5);
-    g.keep(test::witness{f});
-    gate held{s};
-    {
-      const graph_exec exec = g.instantiate();
-      exec.launch(s);
-    }
-    EXPECT_EQ(f.destructions, 0);
-    held.open();
-    EXPECT_EQ(first(), 5);
-  }
-  EXPECT_TRUE(test::is_destroyed_once(f));
-}
-
-TEST_F(Graph, AnUploadRunsNothing) {
-  fill(s, x, 1);
-  const graph g = one_fill(2);
-  const graph_exec exec = g.instantiate();
-  exec.upload(s);
-  EXPECT_EQ(first(), 1);
-  const graph_exec uploaded = g.instantiate({.upload_in = s});
-  EXPECT_EQ(first(), 1);
-  uploaded.launch(s);
-  EXPECT_EQ(first(), 2);
-}
-
-// Rules 135 and 147.
-TEST_F(Graph, OptionsAreCheckedAndRead) {
-  const graph g = one_fill(2);
-  const auto refused =
-      failure_of([&] { static_cast<void>(g.instantiate({.auto_free_on_launch = true, .device_launch = true})); });
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->result(), errc::invalid_value);
-  EXPECT_NE(refused->advice().find("choose one"), std::string::npos) << refused->what();
-  const instantiate_options plain = g.instantiate({.upload_in = s}).options();
-  EXPECT_FALSE(plain.auto_free_on_launch);
-  EXPECT_FALSE(plain.device_launch);
-  EXPECT_FALSE(plain.upload_in);
-  EXPECT_TRUE(g.instantiate({.auto_free_on_launch = true}).options().auto_free_on_launch);
-  EXPECT_TRUE(g.instantiate({.node_priorities = true}).options().node_priorities);
-}
-
-// The driver wants a context to instantiate in; the caller's own is not the question.
-TEST_F(Graph, IsInstantiatedInTheContextItWasCapturedIn) {
-  static abi::CUcontext where = nullptr;
-  static const detail::driver_table* real = nullptr;
-  real = &driver();
-  detail::driver_table watched = *real;
-  watched.cuGraphInstantiateWithParams = [](abi::CUgraphExec* exec, abi::CUgraph g,
-                                            abi::CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
-    EXPECT_EQ(real->cuCtxGetCurrent(&where), abi::CUDA_SUCCESS);
-    return real->cuGraphInstantiateWithParams(exec, g, params);
-  };
-  const test::own_context own{gpu};
-  const stream there{own};
-  const graph g = capture(there, [&] { launch_host(there, [] {}); });
-  const graph copy = g.clone();
-  const graph by_hand;
-  detail::table_in_use = &watched;
-  const auto instantiated_in = [](const graph& what) {
-    where = nullptr;
-    static_cast<void>(what.instantiate());
-    return context_ref{where};
-  };
-  std::thread{[&] {
-    EXPECT_EQ(instantiated_in(g), there.context());
-    EXPECT_EQ(instantiated_in(copy), there.context());
-    EXPECT_EQ(instantiated_in(by_hand), gpu.primary_context()) << "none is current in a new thread";
-    EXPECT_FALSE(current_context());
-  }}.join();
-  detail::table_in_use = real;
-}
-
-TEST_F(Graph, IsUpdatedToOtherParameters) {
-  graph_exec exec = one_fill(1).instantiate();
-  gate held{s};
-  exec.launch(s);
-  copy(s, x, host);
-  EXPECT_TRUE(exec.update(one_fill(2)));
-  held.open();
-  s.sync();
-  EXPECT_EQ(host[0], 1) << "a launch that is queued stays what it was";
-  exec.launch(s);
-  EXPECT_EQ(first(), 2);
-}
-
-// Rules 141 and 142.
-TEST_F(Graph, AnUpdateThatCannotBeIsAValueAndChangesNothing) {
-  graph_exec exec = one_fill(1).instantiate();
-  const graph longer = fills(2, 2);
-  const graph_update more = exec.update(longer);
-  EXPECT_FALSE(more);
-  EXPECT_EQ(more.reason, update_reason::topology);
-  const graph other = capture(s, [&] { launch_host(s, [] {}); });
-  const graph_update kind = exec.update(other);
-  EXPECT_FALSE(kind);
-  EXPECT_EQ(kind.reason, update_reason::node_kind);
-  EXPECT_EQ(kind.node, other.nodes().at(0));
-  exec.launch(s);
-  EXPECT_EQ(first(), 1);
-}
-
-// Rule 149: what the old parameters need lives until no launch can use them.
-TEST_F(Graph, AnUpdateTakesOverWhatIsKept) {
-  test::fate old_one;
-  test::fate new_one;
-  std::optional<graph_exec> exec;
-  {
-    const graph g = one_fill(1);
-    g.keep(test::witness{old_one});
-    exec.emplace(g.instantiate());
-  }
-  {
-    gate held{s};
-    exec->launch(s);
-    const graph g = one_fill(2);
-    g.keep(test::witness{new_one});
-    ASSERT_TRUE(exec->update(g));
-    drain_deferred();
-    EXPECT_EQ(old_one.destructions, 0) << "a launch needs it";
-  }
-  s.sync();
-  EXPECT_TRUE(test::is_destroyed_once(old_one));
-  EXPECT_EQ(new_one.destructions, 0);
-  exec.reset();
-  EXPECT_TRUE(test::is_destroyed_once(new_one));
-}
-
-TEST_F(Graph, IsMadeAnewWhereItCannotBeUpdated) {
-  graph_exec exec = one_fill(1).instantiate({.auto_free_on_launch = true});
-  CUgraphExec_st* const before = exec.get();
-  EXPECT_TRUE(exec.update_or_reinstantiate(one_fill(2)));
-  EXPECT_EQ(exec.get(), before);
-  gate held{s};
-  exec.launch(s);
-  copy(s, x, host);
-  const graph_update answer = exec.update_or_reinstantiate(fills(5, 3));
-  EXPECT_EQ(answer.reason, update_reason::topology);
-  EXPECT_TRUE(exec.options().auto_free_on_launch);
-  held.open();
-  s.sync();
-  EXPECT_EQ(host[0], 2) << "what was launched runs to its end";
-  exec.launch(s);
-  EXPECT_EQ(first(), 7);
-}
-
-TEST_F(Graph, ClosedExecutablesSaySo) {
-  graph_exec exec = one_fill(1).instantiate();
-  const graph_exec taken = std::move(exec);
-  EXPECT_TRUE(exec.closed());
-  EXPECT_EQ(result_of([&] { exec.launch(s); }), errc::closed);
-  EXPECT_EQ(result_of([&] { exec.upload(s); }), errc::closed);
-  EXPECT_EQ(result_of([&] { static_cast<void>(exec.update(one_fill(1))); }), errc::closed);
-  EXPECT_EQ(result_of([&] { static_cast<void>(exec.options()); }), errc::closed);
-  exec.close();
-  exec = one_fill(3).instantiate();
-  exec.launch(s);
-  exec.close();
-  EXPECT_EQ(first(), 3);
 }
 
 TEST_F(Graph, InHostFunctionsTheyMayEndAndNothingElse) {

@@ -1,0 +1,49 @@
+// capture_fixture.hpp - two streams to capture, and memory to see by what has run.
+#pragma once
+
+#include <weir/buffer.hpp>
+#include <weir/capture.hpp>
+#include <weir/copy.hpp>
+#include <weir/error.hpp>
+#include <weir/fill.hpp>
+#include <weir/pinned_buffer.hpp>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace weir::test {
+
+class capture_fixture : public ::testing::Test {
+ protected:
+  [[nodiscard]] int first() {
+    copy(s, x, host);
+    s.sync();
+    return host[0];
+  }
+  // Nobody captures, and the streams take work.
+  void expect_ordinary() {
+    EXPECT_EQ(capture_status_of(s), capture_status::none);
+    EXPECT_EQ(capture_status_of(t), capture_status::none);
+    fill(s, x, 77);
+    EXPECT_EQ(first(), 77);
+    t.sync();
+  }
+  // t joins the capture of s and has work of its own.
+  void fork() {
+    t.wait(s);
+    fill(t, y, 5);
+  }
+  [[nodiscard]] static bool says(const error& e, const std::string& what) {
+    return std::string{e.what()}.find(what) != std::string::npos;
+  }
+
+  device gpu;
+  stream s{gpu};
+  stream t{gpu};
+  buffer<int> x{s, 100};
+  buffer<int> y{s, 100};
+  pinned_buffer<int> host{100};
+};
+
+}  // namespace weir::test
