@@ -23,11 +23,11 @@ struct chore {
 // otherwise:
 //
 //   in a host function         where CUDA calls are forbidden; the closures of host functions go this way too
-//   during a capture           begun through weir (a later part of weir; nothing begins one yet): frees would break it,
-//                              so they wait until no such capture is open
+//   during a capture           begun through weir: frees would break it, so they wait until no such capture is open
 //   a buffer's free            that its stream's capture, or anybody's, refuses: until its stream's has ended
 //   a stream that captures     until its capture has ended: with the stream that it began in it would end unheard
-//   pinned memory              until the copies that use it are done; a driver may wait for its device to free it
+//   pinned memory              until the copies that use it are done; a GPU's driver waits for its device to free it, and
+//                              may hold up calls of other threads meanwhile: drain before a stream is held for long
 //   a buffer's free            if its stream cannot be made to wait for the others that used it, until they are done
 //
 // Nothing has to be done for it. What is left at exit is done before the program ends, unless the driver has gone
