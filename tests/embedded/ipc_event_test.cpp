@@ -1,12 +1,7 @@
 // ipc_event_test.cpp - events of several processes: whose record counts, and what becomes of it when one of them ends.
 #include <unistd.h>
 
-#include <cstdint>
-#include <thread>
-#include <vector>
-
 #include "embedded/memory_fixture.hpp"
-#include "embedded/model/shared_event.hpp"
 #include "support/peer.hpp"
 
 namespace weir::embedded {
@@ -213,98 +208,6 @@ TEST_F(IpcEvent, IsRecordedByGraphs) {
     EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
   }
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
-}
-
-// Opens all events that it is given handles of, until one with no kind comes; says how many it has, and keeps them until
-// it is told to end, which it does as it is.
-WEIR_PEER_ROLE(event_hoarder) {
-  begin();
-  int opened = 0;
-  CUipcEventHandle handle{};
-  for (CUevent event = nullptr; test.try_receive(handle) && handle.reserved[0] != 0;) {
-    if (driver.cuIpcOpenEventHandle(&event, handle) == CUDA_SUCCESS) ++opened;
-  }
-  test.send(opened);
-  char end = 0;
-  static_cast<void>(test.try_receive(end));
-  _exit(0);
-}
-
-class IpcEvents : public memory_test {
- protected:
-  static std::vector<CUevent> all_that_there_can_be() {
-    std::vector<CUevent> all;
-    CUevent made = nullptr;
-    while (driver.cuEventCreate(&made, shared_event) == CUDA_SUCCESS) all.push_back(made);
-    return all;
-  }
-  static void destroy(const std::vector<CUevent>& all) {
-    for (const CUevent event : all) ASSERT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
-  }
-};
-
-// Two records at the same moment, each made when the other was not known yet: neither completes the other.
-TEST_F(IpcEvents, RecordsThatMeetCompleteInTheirOrder) {
-  model::shared_event event;
-  ASSERT_EQ(event.make(), CUDA_SUCCESS);
-  EXPECT_EQ(event.latest().line, nullptr);
-  std::uint32_t first_ticket = 0;
-  std::uint32_t second_ticket = 0;
-  engine::operation first;
-  std::thread{[&] {
-    EXPECT_EQ(event.latest().line, nullptr);
-    first = event.begin_record(first_ticket);
-  }}.join();
-  engine::operation second = event.begin_record(second_ticket);
-  EXPECT_EQ(second_ticket, first_ticket + 1);
-  EXPECT_FALSE(second.body(second)) << "the first is not complete";
-  EXPECT_FALSE(event.complete());
-  EXPECT_TRUE(first.body(first));
-  EXPECT_FALSE(event.complete());
-  EXPECT_TRUE(second.body(second));
-  EXPECT_TRUE(event.complete());
-  event.end();
-}
-
-// A process that ends lets go of what it had, though it destroyed nothing.
-TEST_F(IpcEvents, OfAProcessThatEndsAreFreeAgain) {
-  test::peer other{"event_hoarder"};
-  const std::vector<CUevent> all = all_that_there_can_be();
-  CUipcEventHandle handle{};
-  for (const CUevent event : all) {
-    ASSERT_EQ(driver.cuIpcGetEventHandle(&handle, event), CUDA_SUCCESS);
-    other.send(handle);
-  }
-  other.send(CUipcEventHandle{});
-  EXPECT_EQ(other.receive<int>(), static_cast<int>(all.size()));
-  destroy(all);
-  CUevent none = nullptr;
-  EXPECT_EQ(driver.cuEventCreate(&none, shared_event), CUDA_ERROR_OUT_OF_MEMORY) << "the other process has them all";
-  other.send('e');
-  EXPECT_EQ(other.wait(), 0);
-  const std::vector<CUevent> again = all_that_there_can_be();
-  EXPECT_EQ(again.size(), all.size());
-  destroy(again);
-}
-
-// Places on the board are used again when events are destroyed.
-TEST_F(IpcEvents, CanBeMadeForLongerThanThereArePlaces) {
-  for (int i = 0; i < 20'000; ++i) {
-    CUevent made = nullptr;
-    ASSERT_EQ(driver.cuEventCreate(&made, shared_event), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuEventRecord(made, nullptr), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuEventSynchronize(made), CUDA_SUCCESS);
-    ASSERT_EQ(driver.cuEventDestroy_v2(made), CUDA_SUCCESS);
-  }
-}
-
-TEST_F(IpcEvents, RunOutAndComeBack) {
-  const std::vector<CUevent> all = all_that_there_can_be();
-  EXPECT_EQ(all.size(), model::event_board::capacity);
-  destroy(all);
-  CUevent made = nullptr;
-  ASSERT_EQ(driver.cuEventCreate(&made, shared_event), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuEventDestroy_v2(made), CUDA_SUCCESS);
 }
 
 }  // namespace

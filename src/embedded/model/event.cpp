@@ -13,6 +13,7 @@ namespace weir::embedded::model {
 
 using namespace abi;
 using engine::biased_lock;
+using engine::timeline;
 
 namespace {
 
@@ -87,53 +88,74 @@ CUresult event::tell(CUipcEventHandle& out) const noexcept {
 // The event is not locked while it submits: a launched graph, which has its stream to itself, records events too.
 CUresult event::record(stream& on) {
   if (&on.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
-  if (shared()) return record_shared(on);
-  if (timed()) return record_timed(on);
-  const engine::point at = on.record();
-  const biased_lock::section alone{recording_};
-  take(at, ++last_number_, 0);
+  if (shared()) {
+    record_shared([&](shared_event::begun_record& begun) {
+      engine::point at;
+      on.wait(begun.behind);
+      if (!on.record_with(begun.completing, at)) begun.complete();
+      return at;
+    });
+  } else if (timed()) {
+    record_timed([&](const engine::operation& stamping, std::int64_t& ns_at_once) {
+      engine::point at;
+      if (!on.record_with(stamping, at)) ns_at_once = now_ns();
+      return at;
+    });
+  } else {
+    take_next(on.record());
+  }
   return CUDA_SUCCESS;
 }
 
-CUresult event::record_timed(stream& on) {
-  engine::operation stamping = stamp_for_next_record();
-  const std::uint64_t number = stamping.as<stamp>().number;
-  engine::point at;
-  const std::int64_t ns_at_once = on.record_with(stamping, at) ? 0 : now_ns();
+void event::record_in(timeline::submission& to) {
+  if (shared()) {
+    record_shared([&](const shared_event::begun_record& begun) {
+      to.add_wait(begun.behind);
+      to.add(begun.completing);
+      return to.end();
+    });
+  } else if (timed()) {
+    record_timed([&](const engine::operation& stamping, std::int64_t&) {
+      to.add(stamping);
+      return to.end();
+    });
+  } else {
+    take_next(to.end());
+  }
+}
+
+template <class Submit>
+void event::record_timed(Submit&& submit) {
+  std::uint64_t number = 0;
+  {
+    const biased_lock::section alone{recording_};
+    number = ++last_number_;
+  }
+  std::int64_t ns_at_once = 0;
+  const engine::point at =
+      submit(engine::make_operation(stamp{this, number}, engine::operation_kind::work, true), ns_at_once);
   const biased_lock::section alone{recording_};
   if (last_number_ == number) take(at, number, ns_at_once);  // else another thread's record came after
-  return CUDA_SUCCESS;
 }
 
-// Records complete in their order, whichever streams and processes they are made in: a stream waits for the one before.
-CUresult event::record_shared(stream& on) {
-  const engine::point before = shared_->latest();
-  std::uint32_t ticket = 0;
-  engine::operation completing = shared_->begin_record(ticket);
+// Records complete in their order, whichever streams and processes they are made in.
+template <class Submit>
+void event::record_shared(Submit&& submit) {
+  shared_event::begun_record begun = shared_->begin_record();
   engine::point at;
   try {
-    on.wait(before);
-    if (!on.record_with(completing, at)) completing.body(completing);
+    at = submit(begun);
   } catch (...) {
-    completing.body(completing);  // others may wait for the ticket already
+    begun.complete();
     throw;
   }
-  shared_->took(ticket, at);
+  shared_->took(begun.ticket, at);
+  take_next(at);
+}
+
+void event::take_next(engine::point at) noexcept {
   const biased_lock::section alone{recording_};
   take(at, ++last_number_, 0);
-  return CUDA_SUCCESS;
-}
-
-engine::operation event::stamp_for_next_record() noexcept {
-  const biased_lock::section alone{recording_};
-  if (shared()) return shared_->begin_record(ticket_);
-  return engine::make_operation(stamp{this, ++last_number_}, engine::operation_kind::work, true);
-}
-
-void event::record_at(engine::point at) noexcept {
-  const biased_lock::section alone{recording_};
-  if (shared()) shared_->took(ticket_, at);
-  take(at, last_number_, 0);
 }
 
 void event::take(engine::point at, std::uint64_t number, std::int64_t ns_at_once) noexcept {

@@ -9,6 +9,7 @@
 #include "embedded/engine/biased_lock.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/spin_lock.hpp"
+#include "embedded/engine/timeline.hpp"
 #include "embedded/engine/versioned.hpp"
 #include "embedded/model/shared_event.hpp"
 
@@ -41,11 +42,8 @@ class event {
   // Takes the stream's present point in place of the last one.
   abi::CUresult record(stream& on);
 
-  // The same for a record that is part of something larger (a launched graph): the point, and for an event that is timed
-  // or of several processes the operation that goes right before it and notes the time or completes the ticket.
-  [[nodiscard]] bool has_stamp() const noexcept { return timed() || shared(); }
-  [[nodiscard]] engine::operation stamp_for_next_record() noexcept;
-  void record_at(engine::point at) noexcept;
+  // The same for a record that is part of something larger (a launched graph). Throws std::bad_alloc.
+  void record_in(engine::timeline::submission& to);
 
   // CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or what the device failed with. One that was never recorded is complete.
   [[nodiscard]] abi::CUresult query() const;
@@ -86,8 +84,12 @@ class event {
   struct stamp;
   void begin(context& in, unsigned flags) noexcept;
   void take(engine::point at, std::uint64_t number, std::int64_t ns_at_once) noexcept;  // while recording_
-  abi::CUresult record_timed(stream& on);
-  abi::CUresult record_shared(stream& on);
+  void take_next(engine::point at) noexcept;
+  // Each is told how to submit what goes right before the point, and gives the point.
+  template <class Submit>
+  void record_timed(Submit&& submit);
+  template <class Submit>
+  void record_shared(Submit&& submit);
 
   std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;
@@ -96,7 +98,6 @@ class event {
   engine::biased_lock recording_;  // guards changes of what follows
   engine::versioned<latest_record> latest_;
   std::uint64_t last_number_ = 0;  // of all records that were begun, in all lives
-  std::uint32_t ticket_ = 0;       // of the last one that a larger one has begun
   engine::spin_lock noting_;       // guards changes of what follows; for the threads that run operations
   engine::versioned<noted_time> noted_;
 };

@@ -151,11 +151,7 @@ void graph_exec::submit_step(const plan_step& step, submission& to) {
       return;
     case step_kind::alone: to.add(*first); return;
     case step_kind::record_event:
-      if (event* recorded = this_process().events.find(step.event)) {
-        if (recorded->shared()) to.add_wait(recorded->recorded_point());
-        if (recorded->has_stamp()) to.add(recorded->stamp_for_next_record());
-        recorded->record_at(to.end());
-      }
+      if (event* recorded = this_process().events.find(step.event)) recorded->record_in(to);
       return;
     case step_kind::wait_event:
       if (const event* awaited = this_process().events.find(step.event)) to.add_wait(awaited->recorded_point());

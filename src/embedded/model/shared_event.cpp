@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <mutex>
-
 #include "embedded/engine/timeline.hpp"
 
 namespace weir::embedded::model {
@@ -17,14 +15,6 @@ namespace {
 
 // Is a ticket newer than another? They wrap around.
 bool newer(std::uint32_t ticket, std::uint32_t than) noexcept { return static_cast<std::int32_t>(ticket - than) > 0; }
-
-// What the last latest() of this thread answered for, or was told is complete. A record that this thread begins comes
-// behind it.
-struct covered_ticket {
-  const void* event = nullptr;
-  std::uint32_t number = 0;
-};
-thread_local covered_ticket covered;
 
 struct complete_ticket {
   event_place* place;
@@ -45,18 +35,6 @@ struct follow_ticket {
     if (place->complete(ticket.number)) return true;
     if (++looks % seldom != 0 || !has_ended(ticket.process)) return false;
     place->complete_up_to(ticket.number);
-    return true;
-  }
-};
-
-// Completes a ticket once the one before is complete.
-struct complete_in_turn {
-  follow_ticket before;
-  std::uint32_t ticket;
-
-  bool run() noexcept {
-    if (!before.run()) return false;
-    before.place->complete_up_to(ticket);
     return true;
   }
 };
@@ -109,22 +87,25 @@ CUresult shared_event::open_orphan() {
   return status;
 }
 
-// The stream waits for the record that latest() knew of. Where somebody has recorded since, it is not behind his work, and
-// must not complete his ticket with its own.
-engine::operation shared_event::begin_record(std::uint32_t& ticket) noexcept {
+shared_event::begun_record shared_event::begin_record() {
+  const std::lock_guard lock{mutex_};
   const event_ticket before = place_->take_ticket(getpid());
-  ticket = before.number + 1;
-  const bool is_behind = covered.event == this && covered.number == before.number;
-  if (is_behind || place_->complete(before.number)) {
-    return engine::make_operation(complete_ticket{place_, ticket}, engine::operation_kind::work, true);
+  const std::uint32_t ticket = before.number + 1;
+  try {
+    return {ticket, point_of(before),
+            engine::make_operation(complete_ticket{place_, ticket}, engine::operation_kind::work, true)};
+  } catch (...) {
+    place_->complete_up_to(ticket);
+    throw;
   }
-  return engine::make_operation(complete_in_turn{{place_, before, 0}, ticket}, engine::operation_kind::wait_value,
-                                true);
 }
 
 void shared_event::took(std::uint32_t ticket, point at) noexcept {
   const std::lock_guard lock{mutex_};
-  if (knows_one_ && newer(known_, ticket)) return;
+  if (!knows_one_ || !newer(known_, ticket)) know(ticket, at);
+}
+
+void shared_event::know(std::uint32_t ticket, point at) noexcept {
   known_ = ticket;
   known_at_ = at;
   knows_one_ = true;
@@ -140,24 +121,21 @@ bool shared_event::complete() const noexcept {
 }
 
 point shared_event::latest() {
-  const event_ticket last = place_->last.load(std::memory_order_acquire);
-  covered = {this, last.number};
-  timeline* line = nullptr;
-  {
-    const std::lock_guard lock{mutex_};
-    if (knows_one_ && known_ == last.number) return known_at_;
-    if (place_->complete(last.number)) return {};
-    if (followed_on_ == nullptr) followed_on_ = &timeline::acquire();
-    line = followed_on_;
-  }
-  point at;
-  {
-    timeline::submission to{*line};
-    to.add(engine::make_operation(follow_ticket{place_, last, 0}, engine::operation_kind::wait_value, true));
-    at = to.end();
-  }
-  took(last.number, at);
-  return at;
+  const std::lock_guard lock{mutex_};
+  return point_of(place_->last.load(std::memory_order_acquire));
+}
+
+// The point of the last ticket, or of the last one before ours. Those whose points only others know are followed one behind
+// the other. That never holds up the wrong one, for the lock is held from where the ticket is known: each is behind older
+// ones only.
+point shared_event::point_of(event_ticket ticket) {
+  if (knows_one_ && known_ == ticket.number) return known_at_;
+  if (place_->complete(ticket.number)) return {};
+  if (followed_on_ == nullptr) followed_on_ = &timeline::acquire();
+  timeline::submission to{*followed_on_};
+  to.add(engine::make_operation(follow_ticket{place_, ticket, 0}, engine::operation_kind::wait_value, true));
+  know(ticket.number, to.end());
+  return known_at_;
 }
 
 void shared_event::end() noexcept {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
-#include "embedded/engine/spin_lock.hpp"
 #include "embedded/model/event_board.hpp"
 #include "embedded/model/ipc_handle.hpp"
 
@@ -32,10 +32,19 @@ class shared_event {
   void tell(abi::CUipcEventHandle& out) const noexcept { name_.write(out); }
   [[nodiscard]] bool made_here() const noexcept { return made_here_; }
 
-  // Takes the next ticket. The operation completes it and is submitted where the record is; took() is told the point. It
-  // goes behind the wait for what latest() answered the same thread right before. Where another process has recorded in
-  // between, the operation waits (wait_value) until that record is complete.
-  [[nodiscard]] engine::operation begin_record(std::uint32_t& ticket) noexcept;
+  // A record that has its ticket. Records complete in the order of their tickets: it waits for `behind`, the record before,
+  // and then completes its own, by an operation that is submitted or by complete(). took() is told where.
+  struct begun_record {
+    std::uint32_t ticket;
+    engine::point behind;
+    engine::operation completing;
+
+    void complete() noexcept { completing.body(completing); }
+  };
+
+  // Takes the next ticket, which somebody must complete, for others may wait for it already. Throws std::bad_alloc, and
+  // then it is complete.
+  [[nodiscard]] begun_record begin_record();
   void took(std::uint32_t ticket, engine::point at) noexcept;
 
   // Has it been recorded since it was made, by anybody?
@@ -50,15 +59,17 @@ class shared_event {
  private:
   abi::CUresult open_orphan();
   void begin(event_place& place, const ipc_name& name, bool made_here) noexcept;
+  engine::point point_of(event_ticket ticket);  // while mutex_, as know()
+  void know(std::uint32_t ticket, engine::point at) noexcept;
 
   event_place* place_ = nullptr;
   ipc_name name_;
   bool made_here_ = false;
-  mutable engine::spin_lock mutex_;  // guards what follows
-  std::uint32_t known_ = 0;          // the last ticket whose point is known here
+  std::mutex mutex_;         // guards what follows
+  std::uint32_t known_ = 0;  // the last ticket whose point is known here
   engine::point known_at_;
   bool knows_one_ = false;
-  engine::timeline* followed_on_ = nullptr;  // waits for the tickets of others
+  engine::timeline* followed_on_ = nullptr;  // waits for tickets whose points are not known, in their order
 };
 
 }  // namespace weir::embedded::model

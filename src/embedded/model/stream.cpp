@@ -126,7 +126,7 @@ point stream::end_of_use() {
 bool stream::record_with(const operation& op, point& at) {
   timeline::submission to{*line_};
   order_with_default_stream(to);
-  const bool pending = !to.end().reached() || op.kind == operation_kind::wait_value;
+  const bool pending = !to.end().reached();
   if (pending) to.add(op);
   to.note_record();
   at = to.end();
