@@ -7,6 +7,7 @@
 #include <weir/host_function.hpp>
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -62,6 +63,7 @@ TEST_F(CaptureThreads, ManyThreadsCaptureManyGraphs) {
   constexpr int threads = 4;
   constexpr int captures = 50;
   std::atomic<int> whole{0};
+  auto in_use = std::make_shared<int>();
   const auto work = [&](int seed) {
     const stream mine{gpu};
     const stream helper{gpu};
@@ -74,12 +76,12 @@ TEST_F(CaptureThreads, ManyThreadsCaptureManyGraphs) {
                           fill(mine, memory, i);
                           const event mark = mine.record();
                           helper.wait(mark);
-                          launch_host(helper, [] {});
+                          launch_host(helper, [in_use] {});
                           EXPECT_EQ(mark.try_done(), errc::captured_event);
                           beside.sync();
                           const buffer<int> goes{beside, 16};
                           mine.wait(helper);
-                          scope.keep(std::move(memory));
+                          scope.keep(std::pair{std::move(memory), in_use});
                         },
                         {.mode = mode});
       graph_exec exec = g.instantiate();
@@ -92,6 +94,8 @@ TEST_F(CaptureThreads, ManyThreadsCaptureManyGraphs) {
   for (int i = 0; i < threads; ++i) all.emplace_back(work, i);
   for (std::thread& thread : all) thread.join();
   EXPECT_EQ(whole, threads * captures);
+  // What the graphs keep goes when the driver has done with their last launches, and not into the next test.
+  for (const std::weak_ptr<int> last = std::exchange(in_use, nullptr); !last.expired();) std::this_thread::yield();
   drain_deferred();
   EXPECT_EQ(capture_status_of(s), capture_status::none);
   EXPECT_EQ(detail::open_captures, 0);
