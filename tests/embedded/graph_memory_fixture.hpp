@@ -8,6 +8,8 @@
 
 namespace weir::embedded {
 
+constexpr std::size_t kilo = 1024;
+
 inline CUDA_MEM_ALLOC_NODE_PARAMS allocation_of(std::size_t bytes) {
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -9,8 +9,6 @@ namespace {
 
 class GraphMemory : public graph_memory_test {};
 
-constexpr std::size_t kilo = 1024;
-
 // What a node frees, a later one of the graph gets again; one that may run beside it does not.
 TEST_F(GraphMemory, ANodeReusesWhatCameBefore) {
   test_graph g;
@@ -27,38 +25,6 @@ TEST_F(GraphMemory, ANodeReusesWhatCameBefore) {
   EXPECT_NE(add_alloc(g, kilo, {between}).at, a.at);
   add_free(g, a.at, {again.node});
   EXPECT_EQ(try_add_free(g, a.at, {again.node}), CUDA_ERROR_INVALID_VALUE);
-}
-
-// Launches of one executable are ordered, so they share what they allocate; of several they do not.
-TEST_F(GraphMemory, LaunchesInFlightDoNotMeet) {
-  constexpr unsigned graphs = 6;
-  constexpr unsigned rounds = 40;
-  test_words seen{graphs * rounds};
-  test_words turn{graphs};
-  std::array<test_stream, 3> streams;
-  std::vector<std::unique_ptr<test_graph>> made;
-  std::vector<std::unique_ptr<test_exec>> execs;
-  for (unsigned i = 0; i < graphs; ++i) {
-    const test_graph& g = *made.emplace_back(std::make_unique<test_graph>());
-    const allocated block = add_alloc(g, 256 * kilo);
-    const CUgraphNode set = g.add_set(block.at + 128 * kilo, i + 1, {block.node});
-    const CUgraphNode copy = g.add_copy(turn.at(i), block.at + 128 * kilo, 4, {set});
-    add_free(g, block.at, {copy});
-    execs.push_back(std::make_unique<test_exec>(g));
-  }
-  {
-    held gate{streams[0]};
-    for (unsigned round = 0; round < rounds; ++round) {
-      for (unsigned i = 0; i < graphs; ++i) {
-        CUstream in = streams[(i + round) % streams.size()];
-        execs[i]->launch(in);
-        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, in), CUDA_SUCCESS);
-      }
-    }
-    EXPECT_LE(used(), graphs * 256 * kilo + chunk());
-  }
-  for (const test_stream& s : streams) s.synchronize();
-  for (unsigned i = 0; i < graphs * rounds; ++i) EXPECT_EQ(seen[i], i % graphs + 1);
 }
 
 // What a launch leaves behind outlives graph, executable and stream, with the work that writes it still to come.
@@ -86,108 +52,6 @@ TEST_F(GraphMemory, OutlivesWhatMadeIt) {
     EXPECT_EQ(driver.cuMemFree_v2(block.at), CUDA_SUCCESS);
     EXPECT_EQ(driver.cuMemFree_v2(block.at), CUDA_ERROR_INVALID_VALUE);
   } while (std::ranges::next_permutation(order).found);
-}
-
-// The free in a stream comes after what the stream does with the memory, though nobody else knows the memory any more.
-TEST_F(GraphMemory, AFreeInOrderComesAfterTheWork) {
-  test_words seen{1};
-  test_stream s;
-  CUdeviceptr at = 0;
-  {
-    test_graph g;
-    const allocated block = add_alloc(g, 128 * kilo);
-    g.add_set(at = block.at, 5, {block.node});
-    test_exec x{g};
-    x.launch(s);
-  }
-  {
-    held gate{s};
-    EXPECT_EQ(driver.cuMemcpyAsync(seen.at(0), at, 4, s), CUDA_SUCCESS);
-    EXPECT_EQ(free_in(s, at), CUDA_SUCCESS);
-    gate.open();
-  }
-  s.synchronize();
-  EXPECT_EQ(seen[0], 5u);
-}
-
-// So does the next launch, in another stream, that allocates it again.
-TEST_F(GraphMemory, ALaunchComesAfterTheFree) {
-  test_words seen{1};
-  test_stream s;
-  test_stream t;
-  test_graph g;
-  const allocated block = add_alloc(g, 4 * kilo);
-  test_words value{1};
-  value.set(0, 1);
-  g.add_copy(block.at, value.at(0), 4, {block.node});
-  test_exec x{g};
-  x.launch(s);
-  s.synchronize();
-  {
-    held gate{t};
-    EXPECT_EQ(driver.cuMemcpyAsync(seen.at(0), block.at, 4, t), CUDA_SUCCESS);
-    EXPECT_EQ(free_in(t, block.at), CUDA_SUCCESS);
-    value.set(0, 2);
-    x.launch(s);
-    EXPECT_EQ(driver.cuStreamQuery(s), CUDA_ERROR_NOT_READY);
-    gate.open();
-  }
-  s.synchronize();
-  t.synchronize();
-  EXPECT_EQ(seen[0], 1u);
-  EXPECT_EQ(read(block.at), 2u);
-  EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
-}
-
-// And a launch of the graph's next executable, though the one before is gone, with its launch under way.
-TEST_F(GraphMemory, ExecutablesOfAGraphDoNotMeet) {
-  struct users {
-    std::atomic<int> now{0}, most{0};
-    static void come(void* all) {
-      auto& us = *static_cast<users*>(all);
-      us.most = std::max<int>(us.most, ++us.now);
-    }
-    static void go(void* all) { --static_cast<users*>(all)->now; }
-  } of_memory;
-  test_words open{1};
-  test_stream s;
-  test_stream t;
-  test_stream u;
-  test_graph g;
-  const allocated block = add_alloc(g, 4 * kilo);
-  const CUgraphNode first = g.add_host(users::come, &of_memory, {block.node});
-  const CUgraphNode last = g.add_host(users::go, &of_memory, {g.add_wait(open.at(0), {first})});
-  add_free(g, block.at, {last});
-  auto x = std::make_unique<test_exec>(g);
-  x->launch(s);
-  x.reset();
-  test_exec y{g};
-  y.launch(t);
-  // When this has run, the other would have begun, too.
-  EXPECT_EQ(driver.cuLaunchHostFunc(
-                u, [](void*) {}, nullptr),
-            CUDA_SUCCESS);
-  u.synchronize();
-  open.set(0, 1);
-  s.synchronize();
-  t.synchronize();
-  EXPECT_EQ(of_memory.most, 1);
-}
-
-// Memory that is freed by a call ends at once, though work may still be on its way to it.
-TEST_F(GraphMemory, AFreeByTheHostHarmsNoWork) {
-  test_stream s;
-  CUdeviceptr at = 0;
-  held gate{s};
-  {
-    test_graph g;
-    at = add_alloc(g, 512 * kilo).at;
-    test_exec x{g};
-    x.launch(s);
-  }
-  EXPECT_EQ(driver.cuMemsetD8Async(at, 1, 512 * kilo, s), CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuMemFree_v2(at), CUDA_SUCCESS);
-  gate.open();
 }
 
 // Before the launch and after the free it is no memory, but for graphs.
@@ -336,59 +200,6 @@ TEST_F(GraphMemory, AChildsMemoryIsTheWholeGraphs) {
   EXPECT_EQ(read(block.at), 4u);
   EXPECT_EQ(launch(x, s), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
-}
-
-// Of threads that free the same memory one does, and launches go on beside frees, trims and destructions.
-TEST_F(GraphMemory, ThreadsFreeOnce) {
-  test_stream s;
-  test_graph g;
-  const allocated block = add_alloc(g, 64 * kilo);
-  test_exec x{g};
-  CUcontext context = current_context();
-  for (int round = 0; round < 50; ++round) {
-    x.launch(s);
-    std::atomic<int> freed{0};
-    const auto free = [&] {
-      EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
-      if (free_in(s, block.at) == CUDA_SUCCESS) ++freed;
-    };
-    std::thread other{free};
-    free();
-    other.join();
-    EXPECT_EQ(freed, 1);
-  }
-}
-
-TEST_F(GraphMemory, ThreadsHaveTheirOwn) {
-  CUcontext context = current_context();
-  std::vector<std::thread> threads;
-  for (unsigned id = 1; id <= 4; ++id) {
-    threads.emplace_back([&, id] {
-      EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
-      test_stream s;
-      test_words seen{1};
-      for (int round = 0; round < 20; ++round) {
-        CUdeviceptr left = 0;
-        {
-          test_graph g;
-          const allocated own = add_alloc(g, id * 32 * kilo);
-          const CUgraphNode set = g.add_set(own.at, id, {own.node});
-          const CUgraphNode freed = add_free(g, own.at, {set});
-          const allocated last = add_alloc(g, 80 * kilo, {freed});
-          left = last.at;
-          g.add_set(left, id + 1, {last.node});
-          test_exec x{g};
-          x.launch(s);
-        }
-        EXPECT_EQ(driver.cuMemcpyAsync(seen.at(0), left, 4, s), CUDA_SUCCESS);
-        EXPECT_EQ(free_in(s, left), CUDA_SUCCESS);
-        if (id == 4) trim();
-        s.synchronize();
-        EXPECT_EQ(seen[0], id + 1);
-      }
-    });
-  }
-  for (std::thread& each : threads) each.join();
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+// graph_memory_nodes_test.cpp - nodes that allocate and free: how they may be asked for, and what is refused.
+#include "graph_memory_fixture.hpp"
+
+namespace weir::embedded {
+namespace {
+
+class GraphMemoryNodes : public graph_memory_test {};
+
+TEST_F(GraphMemoryNodes, RefusesBadParameters) {
+  test_graph g;
+  CUgraphNode node = nullptr;
+  const auto add = [&](CUDA_MEM_ALLOC_NODE_PARAMS params) {
+    return driver.cuGraphAddMemAllocNode(&node, g, nullptr, 0, &params);
+  };
+  CUmemAccessDesc peers[2] = {{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+                              {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+  CUDA_MEM_ALLOC_NODE_PARAMS params = allocation_of(64);
+  params.accessDescCount = 1;
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  params.accessDescs = peers;
+  params.accessDescCount = std::size_t{1} << 40;
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  params.accessDescCount = 1;
+  peers[0].location.id = 99;
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  peers[0].location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  peers[0].location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(allocation_of(device().total_memory() + 1)), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(add(allocation_of(~std::size_t{0})), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(try_add_free(g, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(try_add_free(g, ~CUdeviceptr{0}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(g.size(), 0u);
+
+  // What is right is told again.
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  EXPECT_EQ(add(params), CUDA_SUCCESS);
+  CUDA_MEM_ALLOC_NODE_PARAMS told{};
+  EXPECT_EQ(driver.cuGraphMemAllocNodeGetParams(node, &told), CUDA_SUCCESS);
+  EXPECT_EQ(told.bytesize, 64u);
+  ASSERT_EQ(told.accessDescCount, 1u);
+  EXPECT_NE(told.accessDescs, peers);
+  EXPECT_EQ(told.accessDescs->flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUdeviceptr freed = 0;
+  EXPECT_EQ(driver.cuGraphMemAllocNodeGetParams(node, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(node, &freed), CUDA_ERROR_INVALID_VALUE);
+}
+
+// The general call makes the same nodes.
+TEST_F(GraphMemoryNodes, AddsNodesByTheGeneralCall) {
+  test_graph g;
+  CUgraphNodeParams params{};
+  params.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  params.alloc = allocation_of(4096);
+  CUgraphNode made = nullptr;
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&made, g, nullptr, nullptr, 0, &params), CUDA_SUCCESS);
+  const CUdeviceptr at = params.alloc.dptr;
+  EXPECT_NE(at, 0u);
+  CUgraphNodeParams freeing{};
+  freeing.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+  freeing.free.dptr = at;
+  CUgraphNode freed = nullptr;
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing), CUDA_SUCCESS);
+  CUdeviceptr told = 0;
+  EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(freed, &told), CUDA_SUCCESS);
+  EXPECT_EQ(told, at);
+  freeing.reserved1[20] = 1;
+  EXPECT_EQ(driver.cuGraphAddNode_v2(&freed, g, &made, nullptr, 1, &freeing), CUDA_ERROR_INVALID_VALUE);
+  test_stream s;
+  test_exec x{g};
+  x.launch(s);
+  s.synchronize();
+}
+
+}  // namespace
+}  // namespace weir::embedded
