@@ -31,7 +31,13 @@ std::string text_of(const CUdevResource& part) {
          std::to_string(part.sm.smCoscheduledAlignment);
 }
 
-Green::Green(unsigned least) { OK(cuGreenCtxCreate(&h, desc_of(sms(least)), g.dev, CU_GREEN_CTX_DEFAULT_STREAM)); }
+std::string which(CUcontext c, CUcontext green) {
+  return c == nullptr ? "null" : c == g.ctx ? "primary" : c == green ? "green" : "other";
+}
+
+std::string which(CUgreenCtx c, CUgreenCtx green) { return c == nullptr ? "null" : c == green ? "green" : "other"; }
+
+Green::Green(unsigned least) { OK(cuGreenCtxCreate(&h, desc_of(sms(least)), g.dev, kDefaultStream)); }
 Green::~Green() {
   if (h) cuGreenCtxDestroy(h);
 }

@@ -7,6 +7,8 @@
 
 namespace weir::conformance {
 
+constexpr unsigned kDefaultStream = CU_GREEN_CTX_DEFAULT_STREAM;
+
 // All multiprocessors of the device of the case.
 CUdevResource all_sms();
 
@@ -17,6 +19,10 @@ CUdevResourceDesc desc_of(CUdevResource part);
 
 // "SM:132/8/8": the type, and the fields of multiprocessors; "type_<n>" for any other.
 std::string text_of(const CUdevResource& part);
+
+// Which of the known contexts a handle is.
+std::string which(CUcontext c, CUcontext green);
+std::string which(CUgreenCtx c, CUgreenCtx green);
 
 // Destroyed with the case, with its streams gone by then.
 class Green {
