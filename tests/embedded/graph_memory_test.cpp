@@ -63,10 +63,10 @@ TEST_F(GraphMemory, SetsAndCopiesRefuseWhatIsNotLive) {
   const auto refused = [&](CUresult expected) {
     CUdeviceptr base = 0;
     EXPECT_EQ(driver.cuMemsetD32Async(block.at, 1, 1, s), expected);
-    EXPECT_EQ(driver.cuMemsetD8_v2(block.at, 1, 4), expected);
+    EXPECT_EQ(driver.cuMemsetD8_v2(block.at + 512, 1, 4), expected);  // at once: elsewhere than what is queued
     EXPECT_EQ(driver.cuMemcpyDtoHAsync_v2(words_at(word.at(0)), block.at, 4, s), expected);
     EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(block.at, words_at(word.at(0)), 4, s), expected);
-    EXPECT_EQ(driver.cuMemcpyDtoD_v2(block.at + 64, block.at, 4), expected);
+    EXPECT_EQ(driver.cuMemcpyDtoD_v2(block.at + 576, block.at + 512, 4), expected);
     EXPECT_EQ(driver.cuMemGetAddressRange_v2(&base, nullptr, block.at) == CUDA_SUCCESS, expected == CUDA_SUCCESS);
     s.synchronize();
   };

@@ -14,9 +14,10 @@ constexpr bool known(CUstreamCaptureMode mode) {
          mode == CU_STREAM_CAPTURE_MODE_RELAXED;
 }
 
-// Tells what the capture of a stream is like. Asking about the legacy stream breaks nothing, as using it would.
-template <class Tell>
-CUresult ask(CUstream stream, CUstreamCaptureStatus* status, Tell tell) {
+// Asks question(stream, answer) what the capture of a stream is like, and tells. Asking about the legacy stream breaks
+// nothing, as using it would.
+template <class Question, class Tell>
+CUresult ask(CUstream stream, CUstreamCaptureStatus* status, Question question, Tell tell) {
   return guarded([&](model::process& p) -> CUresult {
     if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::stream* of = nullptr;
@@ -24,7 +25,7 @@ CUresult ask(CUstream stream, CUstreamCaptureStatus* status, Tell tell) {
     model::capture::information answer;
     if (of->capture() != nullptr) {
       const std::lock_guard lock{p.graphs_mutex};
-      if (const CUresult asked = model::capture::ask(*of, answer); asked != CUDA_SUCCESS) return asked;
+      question(*of, answer);
     }
     *status = answer.status;
     tell(answer);
@@ -72,7 +73,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  return ask(stream, status, [](const model::capture::information&) {});
+  return ask(stream, status, model::capture::ask_status, [](const model::capture::information&) {});
 }
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
@@ -83,7 +84,9 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* statu
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
                                    const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
   if (edges != nullptr && dependencies == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return ask(stream, status, [&](const model::capture::information& answer) {
+  // Another thread may be reading what it was told of the frontier: it is told anew only to who wants it.
+  const auto question = dependencies != nullptr || count != nullptr ? model::capture::ask : model::capture::ask_status;
+  return ask(stream, status, question, [&](const model::capture::information& answer) {
     if (answer.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
     if (id != nullptr) *id = answer.id;
     if (graph != nullptr) *graph = answer.into->handle();
@@ -103,7 +106,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* depe
     }
     const std::lock_guard lock{p.graphs_mutex};
     model::capture::information now;
-    if (const CUresult status = model::capture::ask(*of, now); status != CUDA_SUCCESS) return status;
+    model::capture::ask_status(*of, now);
     if (now.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
     if (now.into == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     std::vector<model::graph_node*> nodes;

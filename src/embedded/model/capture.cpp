@@ -110,23 +110,23 @@ bool capture::all_joined() const {
   });
 }
 
-CUresult capture::ask(stream& of, information& out) {
-  capture* const c = of.capture();
-  if (c == nullptr) return CUDA_SUCCESS;
+void capture::ask_status(stream& of, information& out) noexcept {
+  const capture* const c = of.capture();
+  if (c == nullptr) return;
   out.id = c->id_;
-  if (!c->valid_) {
-    out.status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-    return CUDA_SUCCESS;
-  }
-  out.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  out.into = c->graph_;
-  participant& part = c->part_of(of);
+  out.status = c->valid_ ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  if (c->valid_) out.into = c->graph_;
+}
+
+void capture::ask(stream& of, information& out) {
+  ask_status(of, out);
+  if (out.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+  participant& part = of.capture()->part_of(of);
   part.told.clear();
   for (const graph_node* node : part.frontier) part.told.push_back(node->handle());
   part.told_edges.assign(part.told.size(), {});
   out.frontier = part.told;
   out.edges = part.told_edges;
-  return CUDA_SUCCESS;
 }
 
 CUresult capture::update_frontier(stream& of, std::span<graph_node* const> nodes, bool replace) {

@@ -44,7 +44,9 @@ class capture {
     std::span<const abi::CUgraphNode> frontier;  // until the next question about the stream, or the capture's end
     std::span<const abi::CUgraphEdgeData> edges;
   };
-  static abi::CUresult ask(stream& of, information& out);
+  static void ask(stream& of, information& out);
+  // The same but for the frontier: what an earlier question told of it stays where it is.
+  static void ask_status(stream& of, information& out) noexcept;
 
   // cuStreamUpdateCaptureDependencies: replaces the frontier, or adds to it.
   static abi::CUresult update_frontier(stream& of, std::span<graph_node* const> nodes, bool replace);

@@ -33,7 +33,7 @@ constexpr std::size_t block_extent(std::size_t bytes) noexcept { return round_up
 void memory_pool::open(device& on, const pool_place& place, std::size_t max_bytes) {
   engine::wait_log::wanted.store(true, std::memory_order_relaxed);
   const std::lock_guard lock{lock_};
-  device_ = &on;
+  device_.store(&on, std::memory_order_relaxed);
   place_ = place;
   chunk_bytes_ = on.chunk();
   max_bytes_ = round_up(max_bytes, chunk_bytes_);
@@ -65,7 +65,7 @@ void memory_pool::close() noexcept {
 CUresult memory_pool::allocate(std::size_t bytes, stream& by, std::uint64_t in_life, CUdeviceptr* out) {
   *out = 0;
   if (bytes == 0) return CUDA_SUCCESS;
-  if (bytes > device_->total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (bytes > owner().total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (by.role() != stream_role::non_blocking)
     by.wait({});  // for what the default stream orders: the allocation comes after it, too
   allocation* block = take_free(bytes, by, in_life, false);
@@ -111,7 +111,7 @@ void memory_pool::give_out(pool_block& block, std::size_t bytes) noexcept {
   record.block = &block;
   record.kind = memory_kind::pooled;
   record.on_host = place_.is_host();
-  record.on = device_;
+  record.on = &owner();
   record.pool = this;
   record.id = address_map::next_id();
   record.sync_memops.store(place_.is_managed(), std::memory_order_relaxed);
@@ -165,7 +165,7 @@ bool memory_pool::grow(std::size_t extent, stream& by, std::uint64_t in_life) {
   give_up_idle(&by);
   if (grow_if_there(extent, by, in_life)) return true;
   if (is_limited_below(extent, in_life)) return false;
-  pool_registry::give_up_idle(*device_, &by);
+  pool_registry::give_up_idle(owner(), &by);
   return grow_if_there(extent, by, in_life);
 }
 
@@ -206,7 +206,7 @@ bool memory_pool::grow_if_there(std::size_t extent, const stream& by, std::uint6
 
 // Twice as many addresses as the device has memory, so that what is in use here and there leaves room for what is large.
 bool memory_pool::open_space() {
-  const std::size_t wanted = round_up(2 * device_->total_memory(), chunk_bytes_) * pool_spread;
+  const std::size_t wanted = round_up(2 * owner().total_memory(), chunk_bytes_) * pool_spread;
   if (range_.at() == nullptr && !range_.reserve(wanted, chunk_bytes_ * pool_spread)) return false;
   space_.open(range_.at(), range_.bytes() / pool_spread, chunk_bytes_);
   return true;
@@ -264,7 +264,7 @@ void memory_pool::release_idle(leaves what, std::size_t bytes, bool complete_wil
     reserved_ -= idle.bytes;
     // A stream that still uses it will be through with it when it comes to what it allocates next: it counts as free from here on,
     // and its addresses will go to nobody else before.
-    if (accounted_to() != nullptr) device_->give_back(idle.bytes);
+    if (accounted_to() != nullptr) owner().give_back(idle.bytes);
     if (idle.until.line == nullptr) {
       forbid(idle.at, idle.bytes * pool_spread);
       range_.disuse(idle.at, idle.bytes * pool_spread, sharing.store());

@@ -77,7 +77,7 @@ class memory_pool {
   [[nodiscard]] abi::CUmemAccess_flags access_of(int user) const noexcept;
   void let_access(int user, abi::CUmemAccess_flags flags);  // throws std::bad_alloc
 
-  [[nodiscard]] device& owner() const noexcept { return *device_; }
+  [[nodiscard]] device& owner() const noexcept { return *device_.load(std::memory_order_relaxed); }
   [[nodiscard]] const pool_place& place() const noexcept { return place_; }
 
   pool_sharing sharing;  // what other processes have of it
@@ -105,13 +105,13 @@ class memory_pool {
   bool is_limited_below(std::size_t more, std::uint64_t in_life) const noexcept;
   bool forbid_free() const noexcept;
   [[nodiscard]] abi::CUmemAccess_flags access_of_devices() const noexcept;
-  [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? device_ : nullptr; }
+  [[nodiscard]] device* accounted_to() const noexcept { return place_.is_device() ? &owner() : nullptr; }
 
   // What is left when idle memory goes back: not more than so many bytes, or not less.
   enum class leaves : std::uint8_t { at_most, at_least };
   void release_idle(leaves what, std::size_t bytes, bool complete_will_do, const stream* by) noexcept;
 
-  device* device_ = nullptr;
+  std::atomic<device*> device_{nullptr};  // a caller that is late asks in the next life already: allocate()
   pool_place place_;
   std::size_t max_bytes_ = 0;    // 0: the device's memory is the limit
   std::size_t chunk_bytes_ = 0;  // the steps in which it grows

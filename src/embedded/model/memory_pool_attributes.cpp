@@ -72,7 +72,7 @@ CUresult memory_pool::set(CUmemPool_attribute attribute, const void* value) noex
 }
 
 CUmemAccess_flags memory_pool::access_of(int user) const noexcept {
-  const bool own = place_.is_device() ? user == device_->ordinal() : place_.is_host() && user < 0;
+  const bool own = place_.is_device() ? user == owner().ordinal() : place_.is_host() && user < 0;
   if (own) return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   const std::lock_guard lock{lock_};
   const auto known = std::find_if(access_.begin(), access_.end(), [&](const auto& a) { return a.first == user; });
