@@ -133,6 +133,9 @@ class ForkedChild : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!device{}.is_embedded()) GTEST_SKIP() << "a GPU's driver ends in its own way in a child that has none";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a thread sanitizer may hang in the child of a program with several threads";
+#endif
   }
 };
 
