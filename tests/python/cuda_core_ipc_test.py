@@ -27,6 +27,14 @@ def bytes_by(stream, buffer):
     return ctypes.string_at(int(host.handle), host.size)
 
 
+def fill(stream, buffer, value):
+    """Fills by a copy, which memory that no device was let into takes, too."""
+    source = core.LegacyPinnedMemoryResource().allocate(buffer.size)
+    ctypes.memset(int(source.handle), value, source.size)
+    buffer.copy_from(source, stream=stream)
+    stream.sync()
+
+
 def child(pool, sent, answers):
     """Waits for the parent's work, tells what it finds, and leaves something else."""
     device = core.Device()
@@ -35,8 +43,7 @@ def child(pool, sent, answers):
     ready, buffer = sent.get(timeout=PATIENCE), sent.get(timeout=PATIENCE)
     stream.wait(ready)
     answers.put(bytes_by(stream, buffer))
-    buffer.fill(9, stream=stream)
-    stream.sync()
+    fill(stream, buffer, 9)
     buffer.close(stream)
     answers.put("done")
 
@@ -48,7 +55,7 @@ class BetweenProcesses(unittest.TestCase):
         stream = device.create_stream()
         pool = make_pool(device)
         buffer = pool.allocate(SIZE, stream=stream)
-        buffer.fill(7, stream=stream)
+        fill(stream, buffer, 7)
         ready = stream.record(options=core.EventOptions(ipc_enabled=True))
 
         spawn = multiprocessing.get_context("spawn")

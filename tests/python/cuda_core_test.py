@@ -158,19 +158,32 @@ class Pools(CudaCore):
         pool.peer_accessible_by = [devices[1]]
         self.assertEqual([peer.device_id for peer in pool.peer_accessible_by], [1])
 
-
-    def test_pools_that_the_host_reads(self):
-        pools = [core.PinnedMemoryResource(), core.PinnedMemoryResource(core.PinnedMemoryResourceOptions(numa_id=0))]
+    def test_managed_pools(self):
         for location in ("device", "host", "host_numa"):
             where = None if location == "host" else 0
             options = {"preferred_location": where, "preferred_location_type": location}
-            pools.append(core.ManagedMemoryResource(core.ManagedMemoryResourceOptions(**options)))
-        for pool in pools:
+            pool = core.ManagedMemoryResource(core.ManagedMemoryResourceOptions(**options))
             self.assertTrue(pool.is_host_accessible and pool.is_device_accessible)
             buffer = pool.allocate(SIZE, stream=self.stream)
             buffer.fill(6, stream=self.stream)
             self.stream.sync()
             self.assertEqual(bytes_of(buffer), b"\6" * SIZE)
+            buffer.close(self.stream)
+
+    def test_pools_of_the_host(self):
+        """cuda.core lets no device in, so a GPU copies their memory as the host's, and refuses to set it."""
+        source = self.pinned.allocate(SIZE)
+        source.fill(6, stream=self.stream)
+        for options in (None, core.PinnedMemoryResourceOptions(), core.PinnedMemoryResourceOptions(numa_id=0)):
+            pool = core.PinnedMemoryResource(options)
+            self.assertTrue(pool.is_host_accessible and pool.is_device_accessible)
+            buffer = pool.allocate(SIZE, stream=self.stream)
+            buffer.copy_from(source, stream=self.stream)
+            self.stream.sync()
+            self.assertEqual(bytes_of(buffer), b"\6" * SIZE)
+            with self.assertRaises(Exception) as caught:
+                buffer.fill(7, stream=self.stream)
+            self.assertIn("INVALID_VALUE", str(caught.exception))
             buffer.close(self.stream)
 
     def test_mapped_memory(self):
