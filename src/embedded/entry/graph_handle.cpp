@@ -35,6 +35,14 @@ CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* d
   return has_duplicates(behind) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+CUresult check_child(const model::graph* child, const model::graph& into, CUgraphChildGraphNodeOwnership ownership) {
+  if (child == nullptr || child == &into) return CUDA_ERROR_INVALID_VALUE;
+  if (child->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+    return child->is_unique() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  return child->capturing_inside() || into.is_inside(*child) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {
   const auto ordinary = [](const CUgraphEdgeData& edge) {
     const bool reserved =

@@ -40,6 +40,10 @@ CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::
 CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
                     model::graph*& into, std::vector<model::graph_node*>& behind);
 
+// May a node of `into` have this graph, or a clone of it, as its child graph? CUDA_ERROR_INVALID_VALUE where there is no
+// graph, too.
+CUresult check_child(const model::graph* child, const model::graph& into, CUgraphChildGraphNodeOwnership ownership);
+
 // Is every edge an ordinary one? Others begin at kernels only.
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count);
 

@@ -32,22 +32,15 @@ CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependen
     std::vector<model::graph_node*> behind;
     const CUresult status = find_place(node, graph, dependencies, count, into, behind);
     if (status != CUDA_SUCCESS) return status;
-    model::graph* found = find_graph(child);
-    if (found == nullptr || found == into) return CUDA_ERROR_INVALID_VALUE;
-    if (found->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
-    if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
-      if (found->is_unique()) return CUDA_ERROR_NOT_SUPPORTED;
-    } else if (found->capturing_inside() || into->is_inside(*found)) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
+    model::graph* const found = find_graph(child);
+    if (const CUresult refused = check_child(found, *into, ownership); refused != CUDA_SUCCESS) return refused;
     model::graph_node& made = into->add(model::empty_params{}, behind);
     try {
-      if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) found = &found->clone();
+      made.embed(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *found : found->clone());
     } catch (...) {
       into->remove(made);
       throw;
     }
-    made.embed(*found);
     *node = made.handle();
     return CUDA_SUCCESS;
   });

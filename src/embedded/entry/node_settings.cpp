@@ -34,6 +34,19 @@ CUresult set(CUgraphNode node, Take take) {
   });
 }
 
+// Replaces a node's child graph, which ends, as if the other were added.
+CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
+  if (!unused_bytes_are_zero(params)) return CUDA_ERROR_INVALID_VALUE;
+  const CUgraphChildGraphNodeOwnership ownership = params.graph.ownership;
+  model::graph* const child = find_graph(params.graph.graph);
+  if (const CUresult status = check_child(child, *of.in, ownership); status != CUDA_SUCCESS) return status;
+  const model::graph& old = *of.inside().front();
+  if (old.capturing_inside()) return CUDA_ERROR_ILLEGAL_STATE;
+  if (old.has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
+  of.embed(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *child : child->clone());
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
@@ -101,6 +114,7 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
     if (found == nullptr || params == nullptr || params->type != found->type()) return CUDA_ERROR_INVALID_VALUE;
+    if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) return set_child(*found, *params);
     model::node_params taken;
     if (const CUresult status = take(params, taken); status != CUDA_SUCCESS) return status;
     found->params = std::move(taken);

@@ -38,7 +38,10 @@ CUgraphNode graph_node::handle() const noexcept {
 void graph_node::embed(graph& child) noexcept {
   child.become_part_of(*in, false);
   if (child.has_memory_nodes()) in->note_memory_nodes();
+  const auto* const had = std::get_if<child_params>(&params);
+  graph* const old = had == nullptr ? nullptr : had->embedded;
   params = child_params{&child};
+  if (old != nullptr) old->destroy();
 }
 
 std::span<graph* const> graph_node::inside() const noexcept {

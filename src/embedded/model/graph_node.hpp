@@ -74,7 +74,7 @@ struct graph_node {
   abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
   std::size_t mark = 0;                    // scratch of whoever walks the graph
 
-  // Makes it a child graph node, with a graph that is its own from now on.
+  // Makes it a child graph node, with a graph that is its own from now on. A child graph that it had ends.
   void embed(graph& child) noexcept;
 
   // The graphs that are its own: a child graph, or bodies.
