@@ -2,6 +2,8 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/capture.hpp"
+#include "embedded/model/device.hpp"
+#include "embedded/model/memory_pool.hpp"
 #include "embedded/model/transfer.hpp"
 
 namespace weir::embedded::entry {
@@ -22,6 +24,21 @@ struct side {
 side device_side(CUdeviceptr address) { return {address, place_kind::known}; }
 side any_side(CUdeviceptr address) { return {address, place_kind::any}; }
 side host_side(const void* pointer) { return {reinterpret_cast<CUdeviceptr>(pointer), place_kind::any}; }
+
+// Has the pool of the memory, if it is another device's, let the device in?
+bool is_let(const model::device& by, const place& memory, CUmemAccess_flags wanted) {
+  const model::allocation* in = memory.in;
+  if (in == nullptr || in->on == &by || in->kind != model::memory_kind::pooled) return true;
+  const model::memory_pool* pool = in->pool;
+  return pool == nullptr || !pool->place().is_device() || (pool->access_of(by.ordinal()) & wanted) == wanted;
+}
+
+// May a device copy between two places of which a call tells the addresses alone? What a GPU says where one of them is
+// the host's is not known.
+bool may_copy(const model::device& by, const place& target, const place& source) {
+  if (target.on_host() || source.on_host()) return true;
+  return is_let(by, target, model::to_write) && is_let(by, source, model::to_read);
+}
 
 // No bytes are copied from anywhere to anywhere.
 template <class Copy>
@@ -49,11 +66,13 @@ CUresult copy_now(const side& to, const side& from, std::size_t bytes) {
   });
 }
 
-CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUstream stream) {
+// Where a call tells the addresses alone, pools are asked whether they let the stream's device in.
+CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUstream stream, bool by_address = false) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
     return copy_located(to, from, bytes, use_time_in(*in), [&](const place& target, const place& source) {
+      if (by_address && !may_copy(in->owner().owner(), target, source)) return CUDA_ERROR_INVALID_VALUE;
       return model::copy_in_order(*in, target, source, bytes);
     });
   });
@@ -90,7 +109,7 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes) {
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
-  return copy_in_order(any_side(dst), any_side(src), bytes, stream);
+  return copy_in_order(any_side(dst), any_side(src), bytes, stream, true);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstream stream) {
