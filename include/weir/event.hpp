@@ -3,6 +3,7 @@
 
 #include <weir/call_site.hpp>
 #include <weir/closed.hpp>
+#include <weir/direct_call.hpp>
 #include <weir/duration.hpp>
 #include <weir/errc.hpp>
 #include <weir/export.hpp>
@@ -30,10 +31,16 @@ class WEIR_EXPORT event_ref {
 
   // Has the work before the last record finished? An event never recorded has. Throws what that work failed with: an
   // error is never "not done". Done means as much as after sync(): what the work wrote can be read. cuEventQuery.
-  [[nodiscard]] bool done(call_site at = call_site::current()) const;
+  [[nodiscard]] bool done(call_site at = call_site::current()) const {
+    const errc answer = detail::query(handle_);
+    return answer == errc::success || (answer != errc::not_ready && settle_done(answer, at));
+  }
 
   // The same as a code, for loops that poll: success (done), not_ready (pending), or what went wrong.
-  [[nodiscard]] errc try_done() const noexcept;
+  [[nodiscard]] errc try_done() const noexcept {
+    const errc answer = detail::query(handle_);
+    return answer != detail::not_asked ? answer : ask_whether_done();
+  }
 
   // Blocks the calling thread until then, and throws what the work failed with. cuEventSynchronize.
   void sync(call_site at = call_site::current()) const;
@@ -54,6 +61,10 @@ class WEIR_EXPORT event_ref {
   friend constexpr bool operator==(event_ref a, event_ref b) noexcept { return a.handle_ == b.handle_; }
 
  private:
+  // After a direct call that did not succeed: throws what it answered, or, if the driver was not asked, makes the whole
+  // call.
+  [[nodiscard]] bool settle_done(errc answer, call_site at) const;
+  [[nodiscard]] errc ask_whether_done() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
   CUevent_st* handle_;

@@ -3,6 +3,7 @@
 
 #include <weir/call_site.hpp>
 #include <weir/copy.hpp>
+#include <weir/errc.hpp>
 #include <weir/export.hpp>
 #include <weir/stream.hpp>
 
@@ -15,8 +16,13 @@
 namespace weir {
 namespace detail {
 
-WEIR_EXPORT void fill_region(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes,
-                             call_site at);
+// A direct call (direct_call.hpp), for memory of which nothing has to be remembered. What the driver takes stands first
+// and in its order.
+WEIR_EXPORT errc fill_directly(void* address, std::uint32_t bits, std::size_t bytes, CUstream_st* stream,
+                               const tracked_memory* owner, std::size_t element_bytes);
+// After one that did not succeed: throws what it answered, or, if the driver was not asked, makes the whole call.
+WEIR_EXPORT void settle_fill(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes,
+                             errc answer, call_site at);
 
 template <class T>
 [[nodiscard]] constexpr std::uint32_t bits_of(const T& value) noexcept {
@@ -44,7 +50,13 @@ void fill(stream_ref stream, To&& to, const std::type_identity_t<detail::element
   static_assert(sizeof(element) == 1 || sizeof(element) == 2 || sizeof(element) == 4,
                 "a device sets values of 1, 2 or 4 bytes");
   static_assert(detail::outlives_call<To>, "the fill runs later: a temporary would be gone by then");
-  detail::fill_region(stream, detail::region_of(to), detail::bits_of(value), sizeof(element), at);
+  const detail::region target = detail::region_of(to);
+  const std::uint32_t bits = detail::bits_of(value);
+  const errc answer =
+      detail::fill_directly(target.address, bits, target.bytes, stream.get(), target.owner, sizeof(element));
+  if (answer != errc::success) [[unlikely]] {
+    detail::settle_fill(stream, target, bits, sizeof(element), answer, at);
+  }
 }
 
 // The same for a raw address of `count` elements.

@@ -4,6 +4,7 @@
 #include <weir/call_site.hpp>
 #include <weir/closed.hpp>
 #include <weir/device.hpp>
+#include <weir/direct_call.hpp>
 #include <weir/duration.hpp>
 #include <weir/errc.hpp>
 #include <weir/event.hpp>
@@ -50,17 +51,32 @@ class WEIR_EXPORT stream_ref {
   // waits within that capture. cuEventRecord, for the new ones after cuEventCreate.
   [[nodiscard]] event record(call_site at = call_site::current()) const;
   [[nodiscard]] timed_event record_timed(call_site at = call_site::current()) const;
-  void record(event_ref mark, call_site at = call_site::current()) const;
+  void record(event_ref mark, call_site at = call_site::current()) const {
+    const errc answer = detail::record(mark.get(), handle_);
+    if (answer != errc::success) [[unlikely]] {
+      settle_record(mark, answer, at);
+    }
+  }
 
   // Later work of this stream starts after what `mark` marks now; a later record does not move that, and an event never
   // recorded holds nothing. The event may be of another device. In a capture: an event of that capture makes this
   // stream join it; the driver refuses others (stream_capture_isolation) and drops the capture. cuStreamWaitEvent.
-  void wait(event_ref mark, call_site at = call_site::current()) const;
+  void wait(event_ref mark, call_site at = call_site::current()) const {
+    const errc answer = detail::wait_for(handle_, mark.get());
+    if (answer != errc::success) [[unlikely]] {
+      settle_wait(mark, answer, at);
+    }
+  }
 
   // Later work of this stream starts after all work that `other` has been given so far, also of another device. Nothing
   // if it is this stream. The event in between is kept for the next time, one for each thread and context.
   // In a capture: allowed; a capture of `other` spreads to this stream. cuEventRecord, cuStreamWaitEvent.
-  void wait(stream_ref other, call_site at = call_site::current()) const;
+  void wait(stream_ref other, call_site at = call_site::current()) const {
+    const errc answer = detail::wait_for(handle_, other.handle_);
+    if (answer != errc::success) [[unlikely]] {
+      settle_wait(other, answer, at);
+    }
+  }
 
   // Waits of the host.
 
@@ -68,10 +84,16 @@ class WEIR_EXPORT stream_ref {
   // sync(): what the work wrote can be read. While the stream itself captures: refused (stream_capture_unsupported); the
   // capture lives on. Beside captures of other streams: allowed. Of captures that were begun past weir nothing is known;
   // there the driver refuses, and drops the capture. cuStreamQuery.
-  [[nodiscard]] bool done(call_site at = call_site::current()) const;
+  [[nodiscard]] bool done(call_site at = call_site::current()) const {
+    const errc answer = detail::query(handle_);
+    return answer == errc::success || (answer != errc::not_ready && settle_done(answer, at));
+  }
 
   // The same as a code, for loops that poll: success (done), not_ready (pending), or what went wrong.
-  [[nodiscard]] errc try_done() const noexcept;
+  [[nodiscard]] errc try_done() const noexcept {
+    const errc answer = detail::query(handle_);
+    return answer != detail::not_asked ? answer : ask_whether_done();
+  }
 
   // Blocks the calling thread until all work queued so far is done. Throws what the work failed with; else what a host
   // function of this stream has thrown since the last sync. In a capture: as done(). cuStreamSynchronize.
@@ -126,6 +148,13 @@ class WEIR_EXPORT stream_ref {
     const auto value = reinterpret_cast<__UINTPTR_TYPE__>(handle_);
     return value == 0 ? 1 : value;
   }
+  // After a direct call that did not succeed: throw what it answered, or, if the driver was not asked, make the whole
+  // call.
+  void settle_record(event_ref mark, errc answer, call_site at) const;
+  void settle_wait(event_ref mark, errc answer, call_site at) const;
+  void settle_wait(stream_ref other, errc answer, call_site at) const;
+  [[nodiscard]] bool settle_done(errc answer, call_site at) const;
+  [[nodiscard]] errc ask_whether_done() const noexcept;
   [[nodiscard]] bool sync_for_nanoseconds(long long timeout, call_site at) const;
 
   CUstream_st* handle_;

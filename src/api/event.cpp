@@ -31,7 +31,8 @@ void forget_what_is_known(CUevent_st* handle) noexcept {
 
 }  // namespace
 
-bool event_ref::done(call_site at) const {
+bool event_ref::settle_done(errc answered, call_site at) const {
+  if (answered != detail::not_asked) detail::fail(answered, "cuEventQuery", *this, at);
   CUevent_st* const mark = usable(*this, "cuEventQuery", at);
   const detail::harmless_look look{*this, "cuEventQuery", at};
   const abi::CUresult answer = driver().cuEventQuery(mark);
@@ -40,7 +41,7 @@ bool event_ref::done(call_site at) const {
   return true;
 }
 
-errc event_ref::try_done() const noexcept {
+errc event_ref::ask_whether_done() const noexcept {
   if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
   const detail::driver_table* const driver = detail::driver_if_any();
   if (driver == nullptr) return errc::not_initialized;

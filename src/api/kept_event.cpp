@@ -103,8 +103,11 @@ CUevent find_kept_event(CUstream stream, call_site at) {
 }
 
 CUevent record_kept_event(CUstream stream, call_site at) {
-  CUevent event = kept_event(stream, at);
-  CUresult answer = driver().cuEventRecord(event, stream);
+  const CUevent event = kept_event(stream, at);
+  return settle_kept_record(stream, event, driver().cuEventRecord(event, stream), at);
+}
+
+CUevent settle_kept_record(CUstream stream, CUevent event, CUresult answer, call_site at) {
   if (answer == CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
     // The stream that the table remembers under this handle is gone, and this one is of another context.
     kept_entry(stream) = {};

@@ -6,6 +6,7 @@
 #include "driver/abi.hpp"
 
 #include <weir/call_site.hpp>
+#include <weir/errc.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,18 +40,35 @@ extern thread_local constinit kept_events kept [[gnu::tls_model("initial-exec")]
 // Finds or makes the event, and remembers it where it will stay right.
 [[nodiscard]] abi::CUevent find_kept_event(abi::CUstream stream, call_site at);
 
+// The event of this thread for that stream, if it is remembered; else null.
+[[nodiscard]] inline abi::CUevent remembered_event(abi::CUstream stream) noexcept {
+  const kept_events::entry& e = kept_entry(stream);
+  const bool good = e.stream == stream && kept.seen_destroyed == streams_destroyed.load(std::memory_order_relaxed);
+  return good ? e.event : nullptr;
+}
+
 // The event of this thread for that stream.
 [[nodiscard]] inline abi::CUevent kept_event(abi::CUstream stream, call_site at) {
-  const kept_events::entry& e = kept_entry(stream);
-  if (e.stream == stream && kept.seen_destroyed == streams_destroyed.load(std::memory_order_relaxed) &&
-      e.event != nullptr) [[likely]] {
-    return e.event;
+  if (const abi::CUevent known = remembered_event(stream); known != nullptr) [[likely]] {
+    return known;
   }
   return find_kept_event(stream, at);
 }
 
 // Records this thread's event in the stream and gives it. cuEventRecord.
 [[nodiscard]] abi::CUevent record_kept_event(abi::CUstream stream, call_site at);
+
+// What follows that record, which answered so: the event, if need be another one that was recorded instead.
+[[nodiscard]] abi::CUevent settle_kept_record(abi::CUstream stream, abi::CUevent event, abi::CUresult answer,
+                                              call_site at);
+
+// How a direct wait for a stream tells that its record failed: as numbers that no driver answers with.
+[[nodiscard]] constexpr errc failed_record(abi::CUresult answer) noexcept {
+  return static_cast<errc>(-1 - static_cast<int>(answer));
+}
+[[nodiscard]] constexpr abi::CUresult answer_of_record(errc told) noexcept {
+  return static_cast<abi::CUresult>(-1 - static_cast<int>(told));
+}
 
 // The same for what cannot throw; null if it failed, which is noted.
 [[nodiscard]] abi::CUevent record_kept_event(abi::CUstream stream, first_failure& failure) noexcept;

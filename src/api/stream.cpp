@@ -33,35 +33,36 @@ timed_event stream_ref::record_timed(call_site at) const {
   return mark;
 }
 
-void stream_ref::record(event_ref mark, call_site at) const {
+void stream_ref::settle_record(event_ref mark, errc answered, call_site at) const {
+  if (answered != detail::not_asked) detail::fail(answered, "cuEventRecord", *this, at);
   CUstream_st* const stream = usable(*this, "cuEventRecord", at);
   check(driver().cuEventRecord(usable(mark, "cuEventRecord", at), stream), "cuEventRecord", *this, at);
-  if (detail::captures_open()) [[unlikely]] {
-    detail::note_record(mark.get(), stream);
-  }
+  if (detail::captures_open()) detail::note_record(mark.get(), stream);
 }
 
-void stream_ref::wait(event_ref mark, call_site at) const {
+void stream_ref::settle_wait(event_ref mark, errc answered, call_site at) const {
+  if (answered != detail::not_asked) detail::fail(answered, "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
   check(driver().cuStreamWaitEvent(stream, usable(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT),
         "cuStreamWaitEvent", *this, at);
-  if (detail::captures_open()) [[unlikely]] {
-    detail::note_join(stream);
-  }
+  if (detail::captures_open()) detail::note_join(stream);
 }
 
-void stream_ref::wait(stream_ref other, call_site at) const {
+void stream_ref::settle_wait(stream_ref other, errc answered, call_site at) const {
+  if (answered > errc::success) detail::fail(answered, "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
   CUstream_st* const awaited = usable(other, "cuEventRecord", at);
   if (*this == other) return;
-  check(driver().cuStreamWaitEvent(stream, detail::record_kept_event(awaited, at), abi::CU_EVENT_WAIT_DEFAULT),
-        "cuStreamWaitEvent", *this, at);
-  if (detail::captures_open()) [[unlikely]] {
-    detail::note_join(stream);
-  }
+  CUevent_st* const mark = answered == detail::not_asked
+                               ? detail::record_kept_event(awaited, at)
+                               : detail::settle_kept_record(awaited, detail::kept_entry(awaited).event,
+                                                            detail::answer_of_record(answered), at);
+  check(driver().cuStreamWaitEvent(stream, mark, abi::CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent", *this, at);
+  if (detail::captures_open()) detail::note_join(stream);
 }
 
-bool stream_ref::done(call_site at) const {
+bool stream_ref::settle_done(errc answered, call_site at) const {
+  if (answered != detail::not_asked) detail::fail(answered, "cuStreamQuery", *this, at);
   CUstream_st* const stream = usable(*this, "cuStreamQuery", at);
   const detail::harmless_look look{*this, "cuStreamQuery", at};
   const abi::CUresult answer = driver().cuStreamQuery(stream);
@@ -70,7 +71,7 @@ bool stream_ref::done(call_site at) const {
   return true;
 }
 
-errc stream_ref::try_done() const noexcept {
+errc stream_ref::ask_whether_done() const noexcept {
   if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
   const detail::driver_table* const driver = detail::driver_if_any();
   if (driver == nullptr) return errc::not_initialized;

@@ -4,6 +4,7 @@
 #include <weir/device.hpp>
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
+#include <weir/to_string.hpp>
 
 #include <chrono>
 #include <set>
@@ -85,6 +86,22 @@ TEST_F(StreamFaults, TheFirstWaitInAContext) {
   t.wait(inside);
   EXPECT_EQ(faults.count(&driver_table::cuEventCreate), 2);
   t.sync();
+}
+
+// What the thread remembers of a stream may be of another one, which had its handle before: that is looked up again
+// before the driver's answer stands.
+TEST_F(StreamFaults, AWaitForAStreamThatSeemsToBeGone) {
+  t.wait(s);
+  failing_table faults;
+  faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_INVALID_HANDLE);
+  const auto failure = failure_of([&] { t.wait(s); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_handle);
+  EXPECT_STREQ(failure->call(), "cuEventRecord");
+  EXPECT_EQ(failure->object(), to_string(s.ref()));
+  EXPECT_EQ(faults.count(&driver_table::cuCtxGetId), 1);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamWaitEvent), 0);
+  t.wait(s);
 }
 
 TEST_F(StreamFaults, AskingForeignOnes) {
