@@ -6,7 +6,6 @@
 #include "driver/results.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -141,7 +140,7 @@ void note_failure(errc code, const char* call, call_site at) noexcept {
       if (status != CU_STREAM_CAPTURE_STATUS_INVALIDATED) continue;
       capture_registry::instance().each([&](capture_record& record) {
         if (record.what.id == capture.id && record.first.call == nullptr) {
-          record.first = {call, code, at, static_cast<int>(::gettid())};
+          record.first = {call, code, at, thread_id()};
         }
       });
     }

@@ -7,10 +7,10 @@
 #include <weir/to_string.hpp>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -153,8 +153,44 @@ std::string explain(errc code, const capture_record& record, const std::vector<C
           "{} ends without {}, which joined it; wait for them in {} before the end, or set capture_options::join_forks",
           which, loose.empty() ? "streams that joined past weir" : names_of(loose),
           to_string(stream_ref{record.what.origin}));
+    case errc::illegal_state: return which + " was ended past weir";
     default: return which;
   }
+}
+
+[[noreturn, gnu::cold]] void fail_to_begin(CUstream stream, CUresult answer, call_site at) {
+  if (const capture_part now = capture_part_of(stream, at); now.status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    const known_capture known = find_known(stream, now);
+    fail(errc::illegal_state, begin_call, to_string(stream_ref{stream}),
+         fmt::format("it takes part in {} already, which lives on",
+                     known.what.id != 0 ? to_text(known.what) : "a capture that was begun past weir"),
+         at);
+  }
+  fail(static_cast<errc>(answer), begin_call, stream_ref{stream}, at);
+}
+
+ended_capture end_and_take(stream_ref stream, const open_capture& what, const std::vector<CUstream>& loose,
+                           call_site at) {
+  ended_capture ended;
+  const CUresult answer = end_in_driver(stream.get(), ended.graph);
+  std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
+  ended.context = what.context;
+  if (answer == CUDA_SUCCESS) return ended;
+  const errc code = static_cast<errc>(answer);
+  std::string why = record != nullptr ? explain(code, *record, loose) : to_text(what);
+  record.reset();  // what was put off until the end may be done
+  fail(code, end_call, to_string(stream), std::move(why), at);
+}
+
+// The capture of that scope, if nothing has to be asked before its end because weir has seen no stream join it.
+std::optional<open_capture> find_lone(unsigned long long scope, CUstream stream) {
+  std::optional<open_capture> found;
+  capture_registry::instance().each([&](const capture_record& record) {
+    const open_capture& what = record.what;
+    if (what.id != scope || what.options.join_forks || !record.joined.empty() || !record.begun_in(stream)) return;
+    if (what.options.mode == capture_mode::relaxed || what.thread == thread_number()) found = what;
+  });
+  return found;
 }
 
 }  // namespace
@@ -168,13 +204,6 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   if (!is_one(options.mode))
     fail(errc::invalid_value, begin_call, to_string(stream), "the mode is none of capture_mode", at);
   if (captures_open()) drop_ended();
-  if (const capture_part now = capture_part_of(handle, at); now.status != CU_STREAM_CAPTURE_STATUS_NONE) {
-    const known_capture known = find_known(handle, now);
-    fail(errc::illegal_state, begin_call, to_string(stream),
-         fmt::format("it takes part in {} already, which lives on",
-                     known.what.id != 0 ? to_text(known.what) : "a capture that was begun past weir"),
-         at);
-  }
   auto record = std::make_unique<capture_record>(handle);
   capture_registry::instance().reserve();
   open_capture& what = record->what;
@@ -184,9 +213,12 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   what.scoped = scoped;
   what.began = at;
   what.thread = thread_number();
-  what.thread_id = static_cast<int>(::gettid());
-  check(driver().cuStreamBeginCapture_v2(handle, static_cast<CUstreamCaptureMode>(options.mode)), begin_call, stream,
-        at);
+  what.thread_id = thread_id();
+  // A stream that captures already answers with an error, and its capture lives on: asking first would only cost.
+  if (const CUresult answer = driver().cuStreamBeginCapture_v2(handle, static_cast<CUstreamCaptureMode>(options.mode));
+      answer != CUDA_SUCCESS) {
+    fail_to_begin(handle, answer, at);
+  }
   capture_part part;
   if (const CUresult answer = ask_capture(handle, part); answer != CUDA_SUCCESS) {
     CUgraph graph = nullptr;
@@ -204,6 +236,9 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
 
 ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at) {
   const CUstream handle = usable(stream, end_call, at);
+  if (scope != 0) {
+    if (const auto lone = find_lone(scope, handle)) return end_and_take(stream, *lone, {}, at);
+  }
   const capture_part part = capture_part_of(handle, at);
   known_capture known = find_known(handle, part);
   if (part.status == CU_STREAM_CAPTURE_STATUS_NONE) {
@@ -242,14 +277,7 @@ ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call
       throw;
     }
   }
-  const CUresult answer = end_in_driver(handle, ended.graph);
-  std::unique_ptr<capture_record> record = capture_registry::instance().take(known.what.id);
-  ended.context = known.what.context;
-  if (answer == CUDA_SUCCESS) return ended;
-  const errc code = static_cast<errc>(answer);
-  std::string why = record != nullptr ? explain(code, *record, loose) : to_text(known.what);
-  record.reset();  // what was put off until the end may be done
-  fail(code, end_call, to_string(stream), std::move(why), at);
+  return end_and_take(stream, known.what, loose, at);
 }
 
 void abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {

@@ -7,6 +7,8 @@
 #include "api/unraised.hpp"
 #include "driver/forked_child.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -62,6 +64,11 @@ std::vector<failure> take(const stream_identity& stream) {
 unsigned long long thread_number() noexcept {
   static constinit std::atomic<unsigned long long> last{0};
   static thread_local const unsigned long long mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return mine;
+}
+
+int thread_id() noexcept {
+  static thread_local const int mine = static_cast<int>(::gettid());
   return mine;
 }
 

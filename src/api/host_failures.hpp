@@ -22,6 +22,9 @@ struct stream_identity {
 // A number of the calling thread that no other thread ever has.
 [[nodiscard]] unsigned long long thread_number() noexcept;
 
+// The system's number of the calling thread, for texts. The system is asked once a thread.
+[[nodiscard]] int thread_id() noexcept;
+
 // How many exceptions wait for a sync(). Zero, as nearly always, makes asking for one a single load.
 inline constinit std::atomic<int> host_failures_waiting{0};
 

@@ -131,6 +131,7 @@ TEST_F(Capture, AScopeThatWasEndedPastWeirSaysSo) {
   });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::illegal_state);
+  EXPECT_TRUE(says(*failure, "was ended past weir")) << failure->what();
   expect_ordinary();
 }
 

@@ -56,6 +56,15 @@ TEST_F(CaptureFaults, AScopedCapture) {
   every_call_may_fail([&] { return capture(s, [&](capture_scope& scope) { scope.keep(1); }); });
 }
 
+// Beside the begin and the end it is one question, for the capture's id: a begin says itself that the stream captures
+// already, and an end that it does not.
+TEST_F(CaptureFaults, AScopeThatNothingJoinsCostsOneQuestion) {
+  failing_table calls;
+  const graph g = capture(s, [] {});
+  EXPECT_EQ(calls.count(&driver_table::cuStreamGetCaptureInfo_v3), 1);
+  EXPECT_EQ(calls.count_all(), 3);
+}
+
 TEST_F(CaptureFaults, ForksThatAreJoinedOnRequest) {
   every_call_may_fail([&] { return capture(s, [&] { fill(s, x, 1); }, {.join_forks = true}); });
 }
