@@ -60,7 +60,7 @@ void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t beh
 
 // Bodies may add to the list of conditional nodes.
 void flat_graph::append_bodies() {
-  for (std::size_t next = 0; next < conditionals_.size(); ++next) {
+  for (std::size_t next = 0; next < conditionals_.size(); ++next) {  // NOLINT(modernize-loop-convert): it grows
     const std::uint32_t conditional = conditionals_[next];
     std::uint32_t which = 0;
     for (const graph* inside : std::get<conditional_params>(nodes_[conditional].node->params).bodies) {

@@ -115,7 +115,7 @@ void graph::note_memory_nodes() noexcept {
 
 std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own) const {
   if (const auto now = executable_.lock()) return now == own ? now : nullptr;
-  const std::shared_ptr<void> claimed = std::make_shared<char>();
+  std::shared_ptr<void> claimed = std::make_shared<char>();
   executable_ = claimed;
   return claimed;
 }

@@ -30,7 +30,7 @@ std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::
     }
   };
   look_at(behind);
-  for (std::size_t i = 0; i < before.size(); ++i) {
+  for (std::size_t i = 0; i < before.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows
     const auto* const freed = std::get_if<free_params>(&before[i]->params);
     if (freed != nullptr && freed->block->home == home && freed->block->freed_by == before[i]->handle() &&
         &freed->block->on == &on && freed->block->bytes >= bytes) {

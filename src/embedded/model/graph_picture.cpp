@@ -73,7 +73,7 @@ void picture::draw_node(const graph_node& node, const std::string& name) {
   for (std::size_t i = 0; i < node.inside().size(); ++i) {
     const bool bodies = std::holds_alternative<conditional_params>(node.params);
     const std::string inside = bodies ? name + "_body_" + std::to_string(i) : name;
-    text_ += "  subgraph cluster_" + inside + " {\n  label=\"" + inside + "\";\n";
+    text_.append("  subgraph cluster_").append(inside).append(" {\n  label=\"").append(inside).append("\";\n");
     draw_inside(*node.inside()[i], inside);
     text_ += "  }\n";
   }
