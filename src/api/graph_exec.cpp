@@ -156,8 +156,6 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   constexpr const char* call = "cuGraphExecUpdate";
   CUgraphExec_st* const exec = usable_exec(handle_, call, at);
   CUgraph_st* const from = finished(source, call, at);
-  std::optional<detail::make_current> current;
-  if (context_ != nullptr) current.emplace(context_, at);
   abi::CUgraphExecUpdateResultInfo info = {};
   const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, from, &info);
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
