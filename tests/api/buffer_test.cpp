@@ -1,17 +1,11 @@
-// buffer_test.cpp - device memory in stream order: made, used on other streams, freed when nobody uses it.
+// buffer_test.cpp - device memory in stream order: made, moved, given up.
 #include <weir/buffer.hpp>
-#include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/fill.hpp>
 #include <weir/pinned_buffer.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,7 +15,6 @@
 #include "driver/failing.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
-#include "support/gate.hpp"
 
 namespace weir {
 namespace {
@@ -31,7 +24,6 @@ using detail::driver_table;
 using detail::failing_table;
 using test::contents;
 using test::failure_of;
-using test::gate;
 using test::result_of;
 
 static_assert(!std::is_copy_constructible_v<buffer<int>> && std::is_nothrow_move_constructible_v<buffer<int>>);
@@ -40,9 +32,6 @@ static_assert(!std::is_default_constructible_v<buffer<int>>);
 class Buffer : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1 << 14;
-
-  // Is later work of the stream held? Where it is, that is certain; where it is not, it ends long before the time.
-  static bool is_held(stream_ref stream) { return !stream.sync_for(std::chrono::milliseconds{5}); }
 
   device gpu;
   stream s{gpu};
@@ -138,165 +127,6 @@ TEST_F(Buffer, TooMuchIsRefusedAsOutOfMemory) {
   s.sync();
 }
 
-// It costs nothing when the buffer stayed on its stream.
-TEST_F(Buffer, AtHomeNothingIsRemembered) {
-  const failing_table calls;
-  {
-    buffer<std::uint32_t> x{s, size};
-    fill(s, x, 1u);
-    copy(s, x, x);
-    x.used_on(s);
-  }
-  EXPECT_EQ(calls.count(&driver_table::cuEventCreate), 0);
-  EXPECT_EQ(calls.count(&driver_table::cuEventRecord), 0);
-  EXPECT_EQ(calls.count(&driver_table::cuStreamWaitEvent), 0);
-  EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
-}
-
-// The bug behind record_stream: a buffer freed while another stream still reads it.
-TEST_F(Buffer, ItsFreeWaitsForTheStreamsThatUsedIt) {
-  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  fill(s, *x, 7u);
-  t.wait(s);
-  gate held{t};
-  copy(t, *x, host);
-  x.reset();
-  buffer<std::uint32_t> y{s, size};  // may well be the same memory
-  fill(s, y, 8u);
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  t.sync();
-  s.sync();
-  for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(host[i], 7u) << i;
-}
-
-TEST_F(Buffer, ClosingDoesNotWaitForTheHost) {
-  buffer<std::uint32_t> x{s, size};
-  fill(s, x, 7u);
-  t.wait(s);
-  gate held{t};
-  copy(t, x, host);
-  x.close();  // returns
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  s.sync();
-}
-
-// Work that weir did not queue is told.
-TEST_F(Buffer, UsedOnTellsOfForeignWork) {
-  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  fill(s, *x, 7u);
-  t.wait(s);
-  gate held{t};
-  ASSERT_EQ(driver().cuMemcpyAsync(reinterpret_cast<std::uintptr_t>(host.data()),
-                                   reinterpret_cast<std::uintptr_t>(x->data()), x->size_bytes(), t.get()),
-            abi::CUDA_SUCCESS);
-  x->used_on(t);
-  x.reset();
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  s.sync();
-  t.sync();
-  EXPECT_EQ(host[size - 1], 7u);
-}
-
-// For a stream that weir owns once is enough: later uses count too.
-TEST_F(Buffer, TheFreeCoversUsesAfterTheFirst) {
-  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  t.wait(s);
-  x->used_on(t);
-  t.sync();
-  gate held{t};  // work that weir is not told of again
-  x.reset();
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  s.sync();
-}
-
-// A stream that weir does not own is marked at each use, since it may be gone later.
-TEST_F(Buffer, AForeignStreamMayBeGoneBeforeTheFree) {
-  abi::CUstream raw = nullptr;
-  {
-    const context_scope current{gpu};
-    ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
-  }
-  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  fill(s, *x, 7u);
-  stream_ref{raw}.wait(s);
-  gate held{stream_ref{raw}};
-  copy(stream_ref{raw}, *x, host);
-  ASSERT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
-  x.reset();
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  s.sync();
-  EXPECT_EQ(host[0], 7u);
-}
-
-// Rules 1 and 167: owner and buffer go in any order.
-TEST_F(Buffer, ItsStreamLivesUntilItIsFreed) {
-  auto owner = std::make_unique<stream>(gpu);
-  std::optional<buffer<std::uint32_t>> x{std::in_place, *owner, size};
-  const failing_table calls;
-  fill(*owner, *x, 9u);
-  owner.reset();
-  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
-  EXPECT_EQ(contents(x->stream(), *x).back(), 9u);
-  x.reset();
-  EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
-  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
-}
-
-TEST_F(Buffer, AStreamThatUsedItLivesUntilItIsFreed) {
-  auto user = std::make_unique<stream>(gpu);
-  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  const failing_table calls;
-  user->wait(s);
-  gate held{*user};
-  fill(*user, *x, 9u);
-  user.reset();
-  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
-  x.reset();
-  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  s.sync();
-}
-
-TEST_F(Buffer, ItMayBeFreedOnAnotherStream) {
-  buffer<std::uint32_t> x{s, size};
-  gate held{s};
-  fill(s, x, 3u);
-  x.close(t);
-  EXPECT_TRUE(x.closed());
-  EXPECT_TRUE(is_held(t)) << "the other stream waits for the work of its own";
-  held.open();
-  t.sync();
-}
-
-TEST_F(Buffer, ANewStreamWaitsForTheOldOne) {
-  buffer<std::uint32_t> x{s, size};
-  gate held{s};
-  fill(s, x, 3u);
-  x.set_stream(t);
-  EXPECT_EQ(x.stream(), t.ref());
-  EXPECT_TRUE(is_held(t));
-  held.open();
-  EXPECT_EQ(contents(t, x).front(), 3u);
-}
-
-// Afterwards the new stream is home, and the old one is one that used it.
-TEST_F(Buffer, AfterTheMoveTheOldStreamIsOneThatUsesIt) {
-  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
-  x->set_stream(t);
-  gate held{s};
-  fill(s, *x, 3u);
-  x.reset();
-  EXPECT_TRUE(is_held(t));
-  held.open();
-  t.sync();
-}
-
 TEST_F(Buffer, AdoptingTakesOverAndReleasingGivesUp) {
   abi::CUdeviceptr raw = 0;
   ASSERT_EQ(driver().cuMemAllocAsync(&raw, size * sizeof(int), s.get()), abi::CUDA_SUCCESS);
@@ -310,20 +140,6 @@ TEST_F(Buffer, AdoptingTakesOverAndReleasingGivesUp) {
   EXPECT_EQ(result_of([&] { static_cast<void>(buffer<int>::adopt(s, nullptr, 4)); }), errc::invalid_value);
 }
 
-// The default streams have buffers too; per-thread ones are another stream in each thread.
-TEST_F(Buffer, OfADefaultStreamIsFreedFromAnyThread) {
-  const context_scope current{gpu};
-  for (const stream_ref home : {stream_ref::legacy(), stream_ref::per_thread()}) {
-    std::optional<buffer<std::uint32_t>> x{std::in_place, home, size};
-    fill(home, *x, 6u);
-    EXPECT_EQ(contents(home, *x).back(), 6u);
-    const failing_table calls;
-    std::thread{[&] { x.reset(); }}.join();  // where no context is current
-    EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
-    home.sync();
-  }
-}
-
 // Each takes more than a third of what there is, so that the fourth needs what the first has given back.
 TEST_F(Buffer, MemoryComesBack) {
   const std::size_t much = static_cast<std::size_t>(gpu.memory().free) / 5 * 2;
@@ -331,23 +147,6 @@ TEST_F(Buffer, MemoryComesBack) {
     const buffer<char> x{s, much};
     EXPECT_NE(x.data(), nullptr);
   }
-  s.sync();
-}
-
-// Of another device: used there through a peer copy.
-TEST_F(Buffer, OnAnotherDevice) {
-  if (device::count() < 2) GTEST_SKIP() << "one device";
-  const stream other{device{1}};
-  buffer<std::uint32_t> x{s, size};
-  fill(s, x, 4u);
-  buffer<std::uint32_t> y{other, size};
-  other.wait(s);
-  gate held{other};
-  copy(other, x, y);
-  x.close();
-  EXPECT_TRUE(is_held(s));
-  held.open();
-  EXPECT_EQ(contents(other, y).back(), 4u);
   s.sync();
 }
 

@@ -23,12 +23,12 @@
 #include "driver/failing.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::contents;
@@ -51,15 +51,6 @@ static_assert(!can_add_each<vectors, spans> && !can_add_each<spans, vectors>);
 class CopyBatch : public ::testing::Test {
  protected:
   static constexpr std::size_t size = 1000;
-
-  void begin_capture() {
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
-  }
-  void end_capture() {
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
-  }
 
   device gpu;
   stream s{gpu};
@@ -235,18 +226,18 @@ TEST_F(CopyBatch, TheLegacyStreamIsRefused) {
 TEST_F(CopyBatch, AStreamThatCapturesIsRefused) {
   copy_batch batch;
   batch.add(host, x);
-  begin_capture();
-  EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::stream_capture_unsupported);
-  end_capture();
-  begin_capture();
   {
+    const test::foreign_capture foreign{s};
+    EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::stream_capture_unsupported);
+  }
+  {
+    const test::foreign_capture foreign{s};
     const detail::capture_mark through_weir;
     const failing_table calls;
     EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::stream_capture_unsupported);
     EXPECT_EQ(calls.count(&driver_table::cuMemcpyBatchAsync_v2), 0);
     batch.enqueue(t);  // another stream does not capture
   }
-  end_capture();
   t.sync();
 }
 
@@ -307,9 +298,9 @@ TEST_F(CopyBatch, WithoutTheCallItIsALoop) {
   EXPECT_EQ(faults.count(&driver_table::cuMemcpyAsync), 3) << "one was for contents()";
   batch.clear();
   batch.add(host, x);
-  begin_capture();
+  test::foreign_capture foreign{s};
   EXPECT_EQ(result_of([&] { batch.enqueue(s); }), errc::stream_capture_unsupported);
-  end_capture();
+  EXPECT_TRUE(foreign.end());
 }
 
 TEST_F(CopyBatch, BetweenDevices) {

@@ -18,6 +18,7 @@
 #include "api/guard.hpp"
 #include "driver/failing.hpp"
 #include "support/child.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 #include "support/unraised.hpp"
 
@@ -33,14 +34,6 @@ using test::unraised_errors;
 class Deferred : public ::testing::Test {
  protected:
   Deferred() { drain_deferred(); }
-
-  // Is the capture whole?
-  [[nodiscard]] bool end_capture() { return end_capture(s.get()); }
-  [[nodiscard]] static bool end_capture(CUstream_st* origin) {
-    abi::CUgraph graph = nullptr;
-    if (driver().cuStreamEndCapture(origin, &graph) != abi::CUDA_SUCCESS) return false;
-    return driver().cuGraphDestroy(graph) == abi::CUDA_SUCCESS;
-  }
 
   device gpu;
   stream s{gpu};
@@ -118,12 +111,12 @@ TEST_F(Deferred, FreesOnWeirsThreadBreakNoCapture) {
   stream t{gpu};
   fill(t, *pinned, 1);
   t.sync();
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   const failing_table calls;
   pinned.reset();
   drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
-  EXPECT_TRUE(end_capture());
+  EXPECT_TRUE(foreign.end());
 }
 
 // A mark in a stream that captures would be a part of the capture, and a look at it its end.
@@ -131,13 +124,13 @@ TEST_F(Deferred, MemoryThatAStreamInACaptureHasUsedIsFreedAfterIt) {
   std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
   fill(s, *pinned, 1);
   s.sync();
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   const failing_table calls;
   pinned.reset();
   drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
   EXPECT_EQ(deferred_count(), 1u);
-  EXPECT_TRUE(end_capture());
+  EXPECT_TRUE(foreign.end());
   drain_deferred();
   EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
 }
@@ -147,14 +140,14 @@ TEST_F(Deferred, AStreamThatCapturesGoesAfterItsCapture) {
   for (const bool by_close : {false, true}) {
     std::optional<stream> owner{std::in_place, gpu};
     CUstream_st* const handle = owner->get();
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(handle, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{stream_ref{handle}};
     const failing_table calls;
     if (by_close) owner->close();
     owner.reset();
     drain_deferred();  // returns: it waits for the capture
     EXPECT_EQ(deferred_count(), 1u);
     EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
-    EXPECT_TRUE(end_capture(handle));
+    EXPECT_TRUE(foreign.end());
     drain_deferred();
     EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
   }
@@ -162,7 +155,7 @@ TEST_F(Deferred, AStreamThatCapturesGoesAfterItsCapture) {
 
 // One that has joined and been joined may end its scope while the capture goes on; what it captured stays.
 TEST_F(Deferred, AStreamThatJoinedACaptureMayGoBeforeItsEnd) {
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s};
   const failing_table calls;
   {
     const stream joined{gpu};
@@ -170,8 +163,8 @@ TEST_F(Deferred, AStreamThatJoinedACaptureMayGoBeforeItsEnd) {
     launch_host(joined, [] {});
     s.wait(joined);
   }
-  abi::CUgraph graph = nullptr;
-  ASSERT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+  abi::CUgraph const graph = foreign.take();
+  ASSERT_NE(graph, nullptr);
   std::size_t nodes = 0;
   EXPECT_EQ(driver().cuGraphGetNodes(graph, nullptr, &nodes), abi::CUDA_SUCCESS);
   EXPECT_EQ(nodes, 1u);
@@ -201,11 +194,11 @@ TEST_F(Deferred, ABufferWhoseStreamCapturesIsFreedAfterTheCapture) {
     std::optional<buffer<int>> memory{std::in_place, pool, s, 1000};
     if (used_elsewhere) fill(t, *memory, 1);
     gpu.sync();
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s};
     memory.reset();
     drain_deferred();  // returns: it waits for the capture
     EXPECT_EQ(deferred_count(), 1u);
-    EXPECT_TRUE(end_capture());
+    EXPECT_TRUE(foreign.end());
     drain_deferred();
     s.sync();
     EXPECT_EQ(deferred_count(), 0u);
@@ -221,9 +214,9 @@ TEST_F(Deferred, ABufferThatACaptureOfAnotherStreamKeepsIsFreedNevertheless) {
   const unraised_errors unraised;
   std::optional<buffer<int>> memory{std::in_place, pool, t, 1000};
   t.sync();
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s};
   memory.reset();
-  EXPECT_FALSE(end_capture());
+  EXPECT_FALSE(foreign.end());
   drain_deferred();
   t.sync();
   EXPECT_EQ(pool.usage().used, 0u);

@@ -21,13 +21,13 @@
 #include "driver/failing.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 #include "support/shared_allocation.hpp"
 
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::contents;
@@ -188,12 +188,10 @@ TEST_F(ExternalMemory, ClosingTheImportBreaksNoCapture) {
   for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     external_memory memory = import();
     const failing_table calls;
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s, mode};
     EXPECT_EQ(result_of([&] { memory.close(); }), errc::success);
     EXPECT_EQ(calls.count(&driver_table::cuDestroyExternalMemory), 1);
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+    EXPECT_TRUE(foreign.end());
   }
 }
 
@@ -205,11 +203,9 @@ TEST_F(ExternalMemory, WhatIsMappedIsNotClosedInACapture) {
   const failing_table calls;
   {
     const detail::capture_mark open;
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(captured.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{captured, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
     EXPECT_EQ(result_of([&] { ours.close(); }), errc::stream_capture_unsupported);
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(captured.get(), &graph), abi::CUDA_SUCCESS) << "it lives on";
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+    EXPECT_TRUE(foreign.end()) << "it lives on";
   }
   EXPECT_EQ(calls.count(&driver_table::cuMemFree_v2), 0);
   ASSERT_FALSE(ours.closed());

@@ -21,12 +21,12 @@
 
 #include "driver/failing.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::gate;
@@ -53,11 +53,9 @@ class ManagedMemory : public ::testing::Test {
   // Runs the call while the stream captures, and looks whether the capture lives on.
   template <class Call>
   errc in_capture(Call&& call) {
-    EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
     const errc answer = result_of(call);
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+    EXPECT_TRUE(foreign.end());
     return answer;
   }
 

@@ -9,6 +9,7 @@
 #include "api/guard.hpp"
 #include "driver/failing.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 
 namespace weir {
 namespace {
@@ -36,19 +37,17 @@ TEST_F(MemoryPoolCapture, InACaptureThereIsNoPatience) {
     const detail::capture_mark somewhere;
     EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, 128 * mebibyte)); }), errc::out_of_memory);
   }
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s};
   calls.fail(&driver_table::cuMemAllocFromPoolAsync, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(result_of([&] { static_cast<void>(pool.retrying().allocate(s, size)); }), errc::out_of_memory);
   EXPECT_EQ(calls.count(&driver_table::cuCtxSynchronize), 0);
-  abi::CUgraph graph = nullptr;
-  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS) << "it lives on";
-  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  EXPECT_TRUE(foreign.end()) << "it lives on";
 }
 
 // Rule 170: what a driver holds to be unsafe breaks no capture, in any mode.
 TEST_F(MemoryPoolCapture, NothingOfThemBreaksACapture) {
   for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s, mode};
     {
       memory_pool pool{gpu, {.release_threshold = 1, .reuse = {.opportunistic = false}}};
       const memory_pool other{gpu};
@@ -61,9 +60,7 @@ TEST_F(MemoryPoolCapture, NothingOfThemBreaksACapture) {
       { const memory_pool_scope current{pool}; }
       pool.close();
     }
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+    EXPECT_TRUE(foreign.end());
   }
 }
 
@@ -72,15 +69,13 @@ TEST_F(MemoryPoolCapture, AllocatingBesideACaptureOfWeirsBreaksNone) {
   const memory_pool pool{gpu};
   for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_GLOBAL, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     const detail::capture_mark ours;
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s, mode};
     pool.deallocate(t, pool.allocate(t, size));
     buffer<int> x{pool, t, size};
     buffer<int> y{t, size};
     x.close();
     y.close(stream_ref{t});
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+    EXPECT_TRUE(foreign.end());
   }
 }
 
@@ -88,12 +83,9 @@ TEST_F(MemoryPoolCapture, AllocatingBesideACaptureOfWeirsBreaksNone) {
 TEST_F(MemoryPoolCapture, AllocatingBesideAnotherCaptureIsTheDriversAffair) {
   const memory_pool pool{gpu};
   const auto capture_while = [&](abi::CUstreamCaptureMode mode, auto work) {
-    EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), mode), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s, mode};
     work();
-    abi::CUgraph graph = nullptr;
-    const bool whole = driver().cuStreamEndCapture(s.get(), &graph) == abi::CUDA_SUCCESS;
-    EXPECT_EQ(driver().cuGraphDestroy(graph), whole ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE);
-    return whole;
+    return foreign.end();
   };
   errc result = errc::success;
   const auto allocate = [&] { result = result_of([&] { pool.deallocate(t, pool.allocate(t, size)); }); };

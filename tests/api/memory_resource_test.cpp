@@ -20,6 +20,7 @@
 #include "driver/failing.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 // Properties as they are in CCCL, behind a version of its own, and some that are not what they look like.
@@ -35,7 +36,6 @@ struct device_accessible_too {};
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::contents;
@@ -126,12 +126,10 @@ TEST_F(MemoryResource, WithoutAStreamItIsReadyWhenTheCallReturns) {
 // It takes a stream that nobody captures.
 TEST_F(MemoryResource, WithoutAStreamItHarmsNoCapture) {
   const device_pool_resource resource{pool};
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   void* const memory = resource.allocate_sync(size);
   resource.deallocate_sync(memory, size);
-  abi::CUgraph graph = nullptr;
-  ASSERT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  EXPECT_TRUE(foreign.end());
 }
 
 TEST_F(MemoryResource, AreEqualIfTheyGiveOfOnePool) {

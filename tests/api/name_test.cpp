@@ -19,7 +19,6 @@
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::failing_table;
 using test::failure_of;
 using test::result_of;

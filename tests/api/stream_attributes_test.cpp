@@ -11,12 +11,12 @@
 
 #include "driver/failing.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/own_context.hpp"
 
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::failure_of;
@@ -146,12 +146,10 @@ TEST_F(StreamAttributes, AStreamHasThemFromTheBeginning) {
 }
 
 TEST_F(StreamAttributes, DoNoHarmToACapture) {
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   of_s.set({.priority = gpu.priorities().greatest, .sync_policy = sync_policy::yield});
   EXPECT_EQ(of_s.sync_policy(), sync_policy::yield);
-  abi::CUgraph graph = nullptr;
-  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  EXPECT_TRUE(foreign.end());
 }
 
 TEST_F(StreamAttributes, OfClosedStreamsAndInHostFunctionsAreRefused) {

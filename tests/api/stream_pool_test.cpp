@@ -1,5 +1,4 @@
 // stream_pool_test.cpp - streams that are lent and come back.
-#include <weir/context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/stream_pool.hpp>
 
@@ -22,7 +21,6 @@
 namespace weir {
 namespace {
 
-using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
 using test::failure_of;
@@ -34,16 +32,6 @@ static_assert(std::is_convertible_v<const stream_lease&, stream_ref>);
 
 class StreamPool : public ::testing::Test {
  protected:
-  void begin_capture(stream_ref s) {
-    EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
-  }
-  // Is the capture whole?
-  bool end_capture(stream_ref s) {
-    abi::CUgraph graph = nullptr;
-    if (driver().cuStreamEndCapture(s.get(), &graph) != abi::CUDA_SUCCESS) return false;
-    return driver().cuGraphDestroy(graph) == abi::CUDA_SUCCESS;
-  }
-
   device gpu;
 };
 
@@ -194,98 +182,6 @@ TEST_F(StreamPool, ALeaseMayOutliveItsPool) {
   kept->ref().sync();
   kept.reset();
   EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 2);
-}
-
-TEST_F(StreamPool, AStreamLeftInACaptureIsNotLent) {
-  const stream_pool pool{gpu, {.limit = 2}};
-  stream_lease a = pool.acquire();
-  const stream_ref captured = a;
-  begin_capture(captured);
-  a.close();
-  {
-    const stream_lease b = pool.acquire();
-    EXPECT_NE(b.ref(), captured);
-    EXPECT_FALSE(pool.try_acquire());
-    EXPECT_NE(pool.next(), captured);
-    EXPECT_NE(pool.next(), captured);
-  }
-  EXPECT_TRUE(end_capture(captured)) << "asking harmed the capture";
-  const stream_lease b = pool.acquire();
-  const stream_lease c = pool.acquire();
-  EXPECT_TRUE(b.ref() == captured || c.ref() == captured);
-}
-
-TEST_F(StreamPool, WhereAllAreLeftInCapturesItIsExhausted) {
-  const stream_pool pool{gpu, {.limit = 1}};
-  const stream_ref only = pool.next();
-  begin_capture(only);
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.next()); }), errc::exhausted);
-  EXPECT_EQ(result_of([&] { static_cast<void>(pool.acquire()); }), errc::exhausted);
-  EXPECT_TRUE(end_capture(only));
-  EXPECT_EQ(pool.next(), only);
-}
-
-// With one stream in a capture there is one for each thread, whatever the others take, look at and give back.
-TEST_F(StreamPool, AStreamInACaptureCostsNobodyElseAStream) {
-  constexpr unsigned many = 3;
-  const stream_pool pool{gpu, {.limit = many + 1}};
-  stream_lease captured = pool.acquire();
-  const stream_ref origin = captured;
-  begin_capture(origin);
-  captured.close();
-  std::atomic<int> missed{0};
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < many; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 5000; ++i) {
-        if (!pool.try_acquire()) ++missed;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(missed, 0);
-  EXPECT_TRUE(end_capture(origin));
-}
-
-// Somebody else takes a turn whenever this thread looks at a stream, so that its own turns are all of the captured one.
-TEST_F(StreamPool, TheTurnsOfOthersHideNoStreamThatIsFree) {
-  const stream_pool pool{gpu, {.limit = 2}};
-  const stream_ref free = pool.next();
-  const stream_ref origin = pool.next();
-  begin_capture(origin);
-  static const stream_pool* shared;
-  static const driver_table* real;
-  shared = &pool;
-  real = &driver();
-  static driver_table interrupted = *real;
-  interrupted.cuStreamIsCapturing = [](abi::CUstream stream, abi::CUstreamCaptureStatus* status) {
-    const abi::CUresult answer = real->cuStreamIsCapturing(stream, status);
-    static bool nested = false;
-    if (!std::exchange(nested, true)) {
-      static_cast<void>(shared->next());
-      nested = false;
-    }
-    return answer;
-  };
-  detail::table_in_use = &interrupted;
-  static_cast<void>(pool.next());
-  const errc result = result_of([&] { EXPECT_EQ(pool.next(), free); });
-  detail::table_in_use = real;
-  EXPECT_EQ(result, errc::success);
-  EXPECT_TRUE(end_capture(origin));
-}
-
-// A capture of somebody else's stream survives whatever the pool asks.
-TEST_F(StreamPool, LendingHarmsNoCapture) {
-  const stream_pool pool{gpu, {.limit = 2}};
-  const stream other{gpu};
-  begin_capture(other);
-  {
-    const stream_lease a = pool.acquire();
-    const stream_lease b = pool.acquire();
-  }
-  static_cast<void>(pool.acquire());
-  EXPECT_TRUE(end_capture(other));
 }
 
 TEST_F(StreamPool, AClosedOneSaysSo) {

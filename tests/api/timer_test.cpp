@@ -16,6 +16,7 @@
 #include "driver/failing.hpp"
 #include "support/child.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 #include "support/unraised.hpp"
 
@@ -132,15 +133,13 @@ TEST_F(Timer, ACaptureIsRefused) {
   const unraised_errors unraised;
   std::optional<timer> open;
   open.emplace(times, "open", s);
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_GLOBAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
   EXPECT_EQ(result_of([&] { const timer t{times, "a", s}; }), errc::stream_capture_unsupported);
   EXPECT_EQ(result_of([&] { open->stop(); }), errc::stream_capture_unsupported);
   const stream other{gpu};
   { const timer beside{times, "beside", other}; }
   EXPECT_EQ(times.of("open")->count, 0u);  // asking is allowed
-  abi::CUgraph graph = nullptr;
-  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
-  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  EXPECT_TRUE(foreign.end());
   times.sync();
   EXPECT_EQ(times.of("beside")->count, 1u);
   EXPECT_EQ(unraised.count(), 0u);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/witness.hpp"
 
 namespace weir {
@@ -77,7 +78,7 @@ TEST_F(HostFunctionFaults, ACapturedClosureIsDestroyedOnceOnTheCallingThread) {
     SCOPED_TRACE(name);
     const unraised_errors unraised;
     fate f;
-    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+    test::foreign_capture foreign{s};
     {
       failing_table faults;
       faults.fail(function, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
@@ -87,9 +88,7 @@ TEST_F(HostFunctionFaults, ACapturedClosureIsDestroyedOnceOnTheCallingThread) {
       EXPECT_STREQ(failure->call(), name);
     }
     expect_gone_here(f);
-    abi::CUgraph graph = nullptr;
-    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS) << "the capture lives on";
-    EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+    EXPECT_TRUE(foreign.end()) << "the capture lives on";
     drain_deferred();
     expect_gone_here(f);
     EXPECT_EQ(unraised.count(), 0u);
@@ -105,10 +104,10 @@ TEST_F(HostFunctionFaults, AnOlderFormOfTheQuestionServes) {
   failing_table faults;
   faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
   fate f;
-  ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  test::foreign_capture foreign{s};
   launch_host(s, [w = witness{f}] { w.ran(); });
-  abi::CUgraph graph = nullptr;
-  ASSERT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+  abi::CUgraph const graph = foreign.take();
+  ASSERT_NE(graph, nullptr);
   EXPECT_EQ(faults.count(&driver_table::cuStreamGetCaptureInfo_v2), 1);
   EXPECT_EQ(f.destructions, 0);
   EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
