@@ -1,6 +1,7 @@
 // api/captures.cpp - captures begun and ended, and why they broke.
 #include "api/captures.hpp"
 
+#include "api/capture_joins.hpp"
 #include "api/capture_registry.hpp"
 #include "api/host_failures.hpp"
 
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,67 +54,6 @@ known_capture find_known(CUstream stream, const capture_part& part) {
     if (it && known.what.id == 0) known = {record.what, here, record.joined};
   });
   return known;
-}
-
-struct edge_lists {
-  std::vector<CUgraphNode> from, to;
-};
-edge_lists edges_of(CUgraph graph, call_site at) {
-  edge_lists edges;
-  std::size_t count = 0;
-  const subject on = subject::graph(graph);
-  check(driver().cuGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &count), "cuGraphGetEdges", on, at);
-  if (count == 0) return edges;
-  edges.from.resize(count);
-  edges.to.resize(count);
-  std::vector<CUgraphEdgeData> data(count);
-  check(driver().cuGraphGetEdges_v2(graph, edges.from.data(), edges.to.data(), data.data(), &count), "cuGraphGetEdges",
-        on, at);
-  return edges;
-}
-
-// The streams whose work the origin, just now, does not come after.
-std::vector<CUstream> loose_streams(const known_capture& known, const capture_part& origin, call_site at) {
-  std::vector<CUstream> loose;
-  if (known.joined.empty()) return loose;
-  const edge_lists edges = edges_of(origin.graph, at);
-  std::vector<std::pair<CUgraphNode, CUgraphNode>> backwards(edges.from.size());
-  for (std::size_t i = 0; i < backwards.size(); ++i) backwards[i] = {edges.to[i], edges.from[i]};
-  std::ranges::sort(backwards);
-  std::vector<CUgraphNode> next{origin.nodes, origin.nodes + origin.count};
-  std::unordered_set<CUgraphNode> reached{next.begin(), next.end()};
-  while (!next.empty()) {
-    const CUgraphNode node = next.back();
-    next.pop_back();
-    for (auto edge = std::ranges::lower_bound(backwards, std::pair{node, CUgraphNode{}});
-         edge != backwards.end() && edge->first == node; ++edge) {
-      if (reached.insert(edge->second).second) next.push_back(edge->second);
-    }
-  }
-  for (const joined_stream& joined : known.joined) {
-    capture_part part;
-    if (ask_capture(joined.stream, part) != CUDA_SUCCESS || part.id != known.what.id) continue;
-    if (std::any_of(part.nodes, part.nodes + part.count, [&](CUgraphNode n) { return !reached.contains(n); })) {
-      loose.push_back(joined.stream);
-    }
-  }
-  return loose;
-}
-
-// The origin's next operation, and so the end, comes after every node that nothing comes after.
-void join_leaves(CUstream origin, CUgraph graph, call_site at) {
-  std::size_t count = 0;
-  check(driver().cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes", subject::graph(graph), at);
-  if (count == 0) return;
-  std::vector<CUgraphNode> nodes(count);
-  check(driver().cuGraphGetNodes(graph, nodes.data(), &count), "cuGraphGetNodes", subject::graph(graph), at);
-  const edge_lists edges = edges_of(graph, at);
-  const std::unordered_set<CUgraphNode> inner{edges.from.begin(), edges.from.end()};
-  std::erase_if(nodes, [&](CUgraphNode node) { return inner.contains(node); });
-  if (nodes.empty()) return;
-  check(driver().cuStreamUpdateCaptureDependencies_v2(origin, nodes.data(), nullptr, nodes.size(),
-                                                      CU_STREAM_ADD_CAPTURE_DEPENDENCIES),
-        "cuStreamUpdateCaptureDependencies", stream_ref{origin}, at);
 }
 
 // Ends it in the driver, whatever it takes: an end that fails without ending it is made once more.
@@ -271,7 +210,7 @@ ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call
   if (part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
     try {
       if (known.what.options.join_forks) join_leaves(handle, part.graph, at);
-      if (!known.what.options.join_forks) loose = loose_streams(known, part, at);
+      if (!known.what.options.join_forks) loose = loose_streams(known.joined, part, at);
     } catch (...) {
       abandon_open_capture(stream, known.what.id);
       throw;

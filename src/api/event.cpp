@@ -115,14 +115,8 @@ event& event::operator=(event&& other) noexcept {
 event::~event() {
   if (closed()) return;
   forget_what_is_known(handle_);
-  if (!detail::inside_host_function) {
-    detail::check_unraised(driver().cuEventDestroy_v2(handle_), "cuEventDestroy", ref());
-    return;
-  }
-  detail::defer([mark = ref()] {
-    detail::check_unraised(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark);
-    return detail::chore_result::done;
-  });
+  detail::run_outside_host_functions(
+      [mark = ref()] { detail::check_unraised(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark); });
 }
 
 void event::close(call_site at) {

@@ -233,14 +233,7 @@ graph& graph::operator=(graph&& other) noexcept {
 
 graph::~graph() {
   if (closed()) return;
-  if (!detail::inside_host_function) {
-    destroy(handle_);
-    return;
-  }
-  detail::defer([handle = handle_] {
-    destroy(handle);
-    return detail::chore_result::done;
-  });
+  detail::run_outside_host_functions([handle = handle_] { destroy(handle); });
 }
 
 void graph::close(call_site at) {

@@ -132,14 +132,7 @@ graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
 
 graph_exec::~graph_exec() {
   if (closed()) return;
-  if (!detail::inside_host_function) {
-    destroy(handle_);
-    return;
-  }
-  detail::defer([handle = handle_] {
-    destroy(handle);
-    return detail::chore_result::done;
-  });
+  detail::run_outside_host_functions([handle = handle_] { destroy(handle); });
 }
 
 void graph_exec::launch(stream_ref stream, call_site at) const {

@@ -63,4 +63,17 @@ void run_or_defer(F work) noexcept {
   }
 }
 
+// The same for work that no capture minds: runs it now, unless this is a host function, where no driver call may be made.
+template <class F>
+void run_outside_host_functions(F work) noexcept {
+  if (!inside_host_function) {
+    work();
+    return;
+  }
+  defer([work = std::move(work)]() mutable noexcept {
+    work();
+    return chore_result::done;
+  });
+}
+
 }  // namespace weir::detail

@@ -17,20 +17,10 @@
 namespace weir::detail {
 namespace {
 
-void destroy(CUevent event) noexcept {
-  check_unraised(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event});
-}
-
 // Destroying events is allowed in a capture, but nothing is in a host function.
 void destroy_somewhere(CUevent event) noexcept {
-  if (!inside_host_function) {
-    destroy(event);
-  } else {
-    defer([event] {
-      destroy(event);
-      return chore_result::done;
-    });
-  }
+  run_outside_host_functions(
+      [event] { check_unraised(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event}); });
 }
 
 }  // namespace
