@@ -4,10 +4,9 @@
 #include <weir/call_site.hpp>
 #include <weir/export.hpp>
 #include <weir/stream.hpp>
-#include <weir/tracked_memory.hpp>
+#include <weir/typed_memory.hpp>
 
 #include <cstddef>
-#include <type_traits>
 
 namespace weir {
 
@@ -57,26 +56,25 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 // is told with used_on(). A buffer that stayed on its stream costs nothing for this.
 // The first use on another stream has to be ordered by the caller, as ever: other.wait(x.stream()).
 // The stream of a buffer, and those it was used on, live until it is freed; a foreign stream is the caller's to keep.
-// T is trivially copyable. An empty buffer owns nothing, makes no driver call and has a null data().
+// T is trivially copyable. An empty buffer owns nothing, makes no driver call and has a null data(). data(), size() and
+// what else all buffers have: typed_memory.hpp.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
 // operations, and with them copies from it, may run in several threads.
 // In a host function: making one is refused, destroying one is left to another thread.
 template <class T>
-class buffer {
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "device memory holds plain values");
+class buffer : public detail::typed_memory<T, detail::stream_memory> {
+  using elements = detail::typed_memory<T, detail::stream_memory>;
 
  public:
-  using value_type = T;
-
   // Fails whole, with out_of_memory if there is none. In a capture of the stream: becomes an allocation node. In one of
   // another stream: as memory_pool_ref::allocate(). cuMemAllocAsync.
   buffer(stream_ref stream, std::size_t size, call_site at = call_site::current())
-      : memory_{stream, size, sizeof(T), at} {}
+      : elements{stream, size, sizeof(T), at} {}
 
   // From that pool (memory_pool.hpp) instead of the device's current one; the pool may go before the buffer.
   // cuMemAllocFromPoolAsync.
   buffer(const memory_pool_ref& pool, stream_ref stream, std::size_t size, call_site at = call_site::current())
-      : memory_{pool, stream, size, sizeof(T), at} {}
+      : elements{pool, stream, size, sizeof(T), at} {}
 
   // Takes over memory that cuMemAllocAsync gave (cudaMallocAsync, cuMemAllocFromPoolAsync); its free is ours from now
   // on.
@@ -93,36 +91,20 @@ class buffer {
   // nothing a second time. cuMemFreeAsync, and for each other stream of use cuEventRecord and cuStreamWaitEvent.
   void close(call_site at = call_site::current()) { memory_.close(at); }
   void close(stream_ref stream, call_site at = call_site::current()) { memory_.close(stream, at); }
-  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
 
   // Belongs to another stream from now on, which waits for the work that the old one has been given so far. A default
   // stream is that of the context that the memory is in.
   void set_stream(stream_ref stream, call_site at = call_site::current()) { memory_.set_stream(stream, at); }
 
-  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing; for a stream
-  // that weir owns once is enough.
-  void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
-  }
-
   // Gives the memory up; its free is the caller's. The object is closed.
   [[nodiscard]] T* release(call_site at = call_site::current()) { return static_cast<T*>(memory_.release(at)); }
 
-  // The address on the device: for kernels, not for the host to follow.
-  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
-  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
-  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
-  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
-  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
   [[nodiscard]] stream_ref stream() const noexcept { return memory_.stream(); }
 
-  // For weir's operations.
-  [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
-
  private:
-  explicit buffer(detail::stream_memory&& memory) noexcept : memory_{static_cast<detail::stream_memory&&>(memory)} {}
+  explicit buffer(detail::stream_memory&& memory) noexcept : elements{static_cast<detail::stream_memory&&>(memory)} {}
 
-  detail::stream_memory memory_;
+  using elements::memory_;
 };
 
 }  // namespace weir

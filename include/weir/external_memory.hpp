@@ -5,8 +5,8 @@
 #include <weir/device.hpp>
 #include <weir/export.hpp>
 #include <weir/handle.hpp>
-#include <weir/stream.hpp>
-#include <weir/tracked_memory.hpp>
+#include <weir/typed_memory.hpp>
+#include <weir/unordered_memory.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -20,17 +20,10 @@ namespace detail {
 struct external_import;
 
 // Mapped memory without a type.
-class WEIR_EXPORT mapped_memory : public tracked_memory {
+class WEIR_EXPORT mapped_memory : public unordered_memory {
  public:
   mapped_memory(const external_memory& from, std::size_t offset, std::size_t count, std::size_t element_bytes,
                 std::size_t alignment, call_site at);
-  mapped_memory(mapped_memory&& other) noexcept;
-  mapped_memory& operator=(mapped_memory&& other) noexcept;
-  ~mapped_memory();
-  void close(call_site at);
-
- private:
-  external_import* import_ = nullptr;
 };
 
 }  // namespace detail
@@ -46,21 +39,20 @@ struct external_memory_options {
 // events, external semaphores, values that one writes and the other waits for.
 // weir's operations (copy, fill, ...) remember the streams on which they used it, and destroying it takes it back when
 // their work is done; work that weir did not queue is told with used_on().
-// T is trivially copyable. Move-only; moved-from and closed ones answer `closed` when used.
+// T is trivially copyable. data(), size() and what else all buffers have: typed_memory.hpp.
+// Move-only; moved-from and closed ones answer `closed` when used.
 // Thread safety: as any object, except that copies from it may be queued from several threads.
 template <class T>
-class mapped_buffer {
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "device memory holds plain values");
+class mapped_buffer : public detail::typed_memory<T, detail::mapped_memory> {
+  using elements = detail::typed_memory<T, detail::mapped_memory>;
 
  public:
-  using value_type = T;
-
   // Maps `size` elements from `offset` bytes on, a multiple of T's alignment; at least one. What does not lie in the
   // imported memory is refused (invalid_value). Some drivers want the offset and the size in bytes to be multiples of
   // what the exporter allocates in (2 MiB on a GPU). In a capture and in a host function: refused.
   // cuExternalMemoryGetMappedBuffer.
   mapped_buffer(const external_memory& from, std::size_t offset, std::size_t size, call_site at = call_site::current())
-      : memory_{from, offset, size, sizeof(T), alignof(T), at} {}
+      : elements{from, offset, size, sizeof(T), alignof(T), at} {}
 
   // Does not wait for the streams that weir knows to use it; a driver may wait for the whole device in the call that
   // frees it. What fails goes to on_unraised_error. During a capture begun through weir and in host functions it is freed
@@ -72,24 +64,9 @@ class mapped_buffer {
   // itself is the exporter's and stays. While a capture begun through weir is open: refused (stream_capture_unsupported),
   // for it would break that; it is as it was then. cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
-  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
-
-  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing.
-  void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
-  }
-
-  // The address on the device: for kernels, not for the host to follow.
-  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
-  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
-  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
-  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
-
-  // For weir's operations.
-  [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
 
  private:
-  detail::mapped_memory memory_;
+  using elements::memory_;
 };
 
 // Memory that came as a file descriptor: of an allocation that was made to be shared (cuMemExportToShareableHandle, with

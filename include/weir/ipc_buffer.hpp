@@ -4,7 +4,8 @@
 #include <weir/call_site.hpp>
 #include <weir/device.hpp>
 #include <weir/export.hpp>
-#include <weir/tracked_memory.hpp>
+#include <weir/typed_memory.hpp>
+#include <weir/unordered_memory.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -22,17 +23,13 @@ static_assert(std::is_trivially_copyable_v<ipc_memory_handle> && sizeof(ipc_memo
 namespace detail {
 
 // Memory of several processes without a type.
-class WEIR_EXPORT ipc_memory : public tracked_memory {
+class WEIR_EXPORT ipc_memory : public unordered_memory {
  public:
   ipc_memory(std::size_t count, std::size_t element_bytes, device gpu, call_site at);
   ipc_memory(const ipc_memory_handle& handle, device gpu, std::size_t element_bytes, call_site at);  // opens it
-  ipc_memory(ipc_memory&& other) noexcept;
-  ipc_memory& operator=(ipc_memory&& other) noexcept;
-  ~ipc_memory();
 
   [[nodiscard]] ipc_memory_handle handle(call_site at) const;
   [[nodiscard]] bool opened() const noexcept { return opened_; }
-  void close(call_site at);
 
  private:
   bool opened_ = false;
@@ -48,20 +45,19 @@ class WEIR_EXPORT ipc_memory : public tracked_memory {
 // Who made it frees it last: to free memory that others have open is undefined by the driver's rules. It outlives the
 // process that made it where others have it open.
 // T is trivially copyable, and the same in all processes. Destroying one while work that weir queued uses it is allowed:
-// it goes when that is done. Work that weir did not queue is told with used_on().
+// it goes when that is done. Work that weir did not queue is told with used_on(). data(), size() and what else all buffers
+// have: typed_memory.hpp.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
 // operations, and with them copies from it, may run in several threads.
 // In a capture: the driver refuses to make one. Opened it may be.
 template <class T>
-class ipc_buffer {
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "device memory holds plain values");
+class ipc_buffer : public detail::typed_memory<T, detail::ipc_memory> {
+  using elements = detail::typed_memory<T, detail::ipc_memory>;
 
  public:
-  using value_type = T;
-
   // Allocated in the primary context of the device. Fails whole, with out_of_memory if there is none. cuMemAlloc.
   explicit ipc_buffer(std::size_t size, device gpu = device{}, call_site at = call_site::current())
-      : memory_{size, sizeof(T), gpu, at} {}
+      : elements{size, sizeof(T), gpu, at} {}
 
   // Opens the memory of another process, all of it: size() is as many elements as there are. In the process that made it:
   // invalid_context, for it has the memory already. Opened twice it is the same memory, to be closed twice. What the
@@ -88,27 +84,11 @@ class ipc_buffer {
   // second time. While a capture begun through weir is open: refused (stream_capture_unsupported), for it would break that;
   // it is as it was then. cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
   void close(call_site at = call_site::current()) { memory_.close(at); }
-  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
-
-  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing.
-  void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
-  }
-
-  // The address on the device, in this process: for kernels, not for the host to follow.
-  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
-  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
-  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
-  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
-  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-
-  // For weir's operations.
-  [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
 
  private:
-  explicit ipc_buffer(detail::ipc_memory&& memory) noexcept : memory_{static_cast<detail::ipc_memory&&>(memory)} {}
+  explicit ipc_buffer(detail::ipc_memory&& memory) noexcept : elements{static_cast<detail::ipc_memory&&>(memory)} {}
 
-  detail::ipc_memory memory_;
+  using elements::memory_;
 };
 
 }  // namespace weir

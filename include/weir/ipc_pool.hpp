@@ -7,7 +7,8 @@
 #include <weir/export.hpp>
 #include <weir/handle.hpp>
 #include <weir/memory_pool.hpp>
-#include <weir/tracked_memory.hpp>
+#include <weir/typed_memory.hpp>
+#include <weir/unordered_memory.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -57,16 +58,9 @@ namespace detail {
 struct pool_import;
 
 // Memory of an imported pool without a type.
-class WEIR_EXPORT ipc_pool_memory : public tracked_memory {
+class WEIR_EXPORT ipc_pool_memory : public unordered_memory {
  public:
   ipc_pool_memory(const ipc_pool& from, const pool_memory_handle& handle, std::size_t element_bytes, call_site at);
-  ipc_pool_memory(ipc_pool_memory&& other) noexcept;
-  ipc_pool_memory& operator=(ipc_pool_memory&& other) noexcept;
-  ~ipc_pool_memory();
-  void close(call_site at);
-
- private:
-  pool_import* import_ = nullptr;
 };
 
 }  // namespace detail
@@ -110,20 +104,19 @@ class WEIR_EXPORT ipc_pool {
 // process frees it after this one has let go of it: what becomes of it otherwise the drivers leave undefined.
 // Opened twice it is the same memory at the same address, and goes with the last of them.
 // T is trivially copyable, and the same in all processes. Destroying one while work that weir queued uses it is allowed:
-// it goes when that is done. Work that weir did not queue is told with used_on().
+// it goes when that is done. Work that weir did not queue is told with used_on(). data(), size() and what else all buffers
+// have: typed_memory.hpp.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
 // operations, and with them copies from it, may run in several threads.
 template <class T>
-class ipc_pool_buffer {
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "device memory holds plain values");
+class ipc_pool_buffer : public detail::typed_memory<T, detail::ipc_pool_memory> {
+  using elements = detail::typed_memory<T, detail::ipc_pool_memory>;
 
  public:
-  using value_type = T;
-
   // A handle of another pool's memory, or of none: refused (invalid_value). In a capture: allowed. In a host function:
   // refused. cuMemPoolImportPointer, cuMemGetAddressRange.
   ipc_pool_buffer(const ipc_pool& from, const pool_memory_handle& handle, call_site at = call_site::current())
-      : memory_{from, handle, sizeof(T), at} {}
+      : elements{from, handle, sizeof(T), at} {}
 
   // What is overwritten or destroyed is given back by weir's own thread as soon as nothing uses it any more; nobody else
   // waits for that. What fails goes to on_unraised_error.
@@ -133,24 +126,9 @@ class ipc_pool_buffer {
   // Gives it back now, waiting for the streams that use it, and reports what fails. Does nothing a second time. Afterwards
   // the other process may free it. cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
-  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
-
-  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing.
-  void used_on(stream_ref stream, call_site at = call_site::current()) const {
-    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
-  }
-
-  // The address on the device, in this process: for kernels, not for the host to follow.
-  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
-  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
-  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
-  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
-
-  // For weir's operations.
-  [[nodiscard]] const detail::tracked_memory& tracked() const noexcept { return memory_; }
 
  private:
-  detail::ipc_pool_memory memory_;
+  using elements::memory_;
 };
 
 static_assert(!std::is_copy_constructible_v<ipc_pool> && sizeof(ipc_pool) == sizeof(void*));

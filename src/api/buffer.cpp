@@ -133,7 +133,7 @@ stream_memory::~stream_memory() {
   }
   const subject on = subject::memory(address_);
   const first_failure failure = free_in(reachable_stream());
-  if (failure.code != errc::success) report_unraised(failure.code, failure.call, on);
+  check_unraised(failure, on);
 }
 
 void stream_memory::close(call_site at) { close(reachable_stream(), at); }
@@ -144,7 +144,7 @@ void stream_memory::close(stream_ref stream, call_site at) {
   const CUstream handle = usable(stream, "cuMemFreeAsync", at);
   const relaxed_in_our_captures unharmed{at};
   const first_failure failure = free_in(handle);
-  if (failure.code != errc::success) fail(failure.code, failure.call, on, at);
+  check(failure, on, at);
 }
 
 void stream_memory::set_stream(stream_ref stream, call_site at) {
@@ -232,9 +232,7 @@ void stream_memory::free_later(CUstream own) noexcept {
                        failure.note_exception("cuCtxPushCurrent");
                      }
                      if (state != nullptr) state->drop(share::user);
-                     if (failure.code != errc::success) {
-                       report_unraised(failure.code, failure.call, subject::memory(address));
-                     }
+                     check_unraised(failure, subject::memory(address));
                      return chore_result::done;
                    });
 }

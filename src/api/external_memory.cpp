@@ -2,12 +2,12 @@
 #include <weir/external_memory.hpp>
 
 #include "api/check.hpp"
-#include "api/free_when_unused.hpp"
+#include "api/first_failure.hpp"
+#include "api/in_context.hpp"
 #include "api/make_current.hpp"
-#include "api/may_wait.hpp"
 #include "api/offered_descriptor.hpp"
 #include "api/primary_context.hpp"
-#include "api/refuse_in_capture.hpp"
+#include "api/reclaimer.hpp"
 #include "api/relaxed_captures.hpp"
 
 #include <unistd.h>
@@ -35,33 +35,22 @@ struct external_import {
 
 namespace {
 
-// Calls free() with the context of the import current.
-template <class Free>
-void in_context_of(const external_import& import, first_failure& failure, Free free) noexcept {
-  try {
-    const make_current current{import.context, call_site{}};
-    free();
-  } catch (...) {
-    failure.note_exception("cuCtxPushCurrent");
-  }
-}
-
 // Lets go of an import; the last one destroys it.
 void drop(external_import* import, first_failure& failure) noexcept {
   if (!import->drop()) return;
   const std::unique_ptr<external_import> last{import};
-  in_context_of(*last, failure,
-                [&] { failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory"); });
+  in_context(last->context, failure,
+             [&] { failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory"); });
 }
 
-void free_mapping(void* address, external_import* import, first_failure& failure) noexcept {
-  in_context_of(*import, failure, [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
+void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
+  auto* const import = static_cast<external_import*>(owner);
+  in_context(import->context, failure,
+             [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
   drop(import, failure);
 }
 
-void report(const first_failure& failure, subject on) noexcept {
-  if (failure.code != errc::success) report_unraised(failure.code, failure.call, on);
-}
+constexpr memory_end mapping_end{"cuMemFree", true, &free_mapping};
 
 }  // namespace
 
@@ -86,44 +75,11 @@ mapped_memory::mapped_memory(const external_memory& from, std::size_t offset, st
     check(driver().cuExternalMemoryGetMappedBuffer(&address, import.handle, &part), call, import.gpu, at);
   }
   import.share();
-  import_ = &import;
+  end_ = &mapping_end;
+  owner_ = &import;
   address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
   bytes_ = count * element_bytes;
   device_context_ = import.context;
-}
-
-mapped_memory::mapped_memory(mapped_memory&& other) noexcept : import_{std::exchange(other.import_, nullptr)} {
-  take(other);
-}
-
-mapped_memory& mapped_memory::operator=(mapped_memory&& other) noexcept {
-  if (this == &other) return *this;
-  const mapped_memory old{std::move(*this)};
-  take(other);
-  import_ = std::exchange(other.import_, nullptr);
-  return *this;
-}
-
-mapped_memory::~mapped_memory() {
-  if (closed()) return;
-  free_when_unused(std::unique_ptr<use_list>{uses_}, [address = address_, import = import_](first_failure failure) {
-    free_mapping(address, import, failure);
-    report(failure, subject::memory(address));
-  });
-}
-
-void mapped_memory::close(call_site at) {
-  if (closed()) return;
-  const subject on = subject::memory(address_);
-  permit("cuMemFree", on, at);
-  refuse_in_captures("cuMemFree", on, at);
-  may_wait("cuMemFree", at);
-  void* const address = address_;
-  first_failure failure;
-  if (const std::unique_ptr<use_list> uses{uses_}) uses->sync(failure);
-  forget();
-  free_mapping(address, std::exchange(import_, nullptr), failure);
-  if (failure.code != errc::success) fail(failure.code, failure.call, on, at);
 }
 
 }  // namespace weir::detail
@@ -168,7 +124,7 @@ external_memory::~external_memory() {
     const weir::device gpu = import->gpu;
     first_failure failure;
     drop(import, failure);
-    report(failure, gpu);
+    check_unraised(failure, gpu);
   });
 }
 
@@ -179,7 +135,7 @@ void external_memory::close(call_site at) {
   const relaxed_captures unharmed{at};
   first_failure failure;
   drop(std::exchange(import_, nullptr), failure);
-  if (failure.code != errc::success) fail(failure.code, failure.call, gpu, at);
+  check(failure, gpu, at);
 }
 
 std::size_t external_memory::size_bytes() const noexcept { return closed() ? 0 : import_->bytes; }

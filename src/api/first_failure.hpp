@@ -1,6 +1,7 @@
 // api/first_failure.hpp - the first thing that fails in work that goes on to its end whatever fails.
 #pragma once
 
+#include "api/check.hpp"
 #include "driver/abi.hpp"
 
 #include <weir/errc.hpp>
@@ -19,5 +20,31 @@ struct first_failure {
   // Of the exception that is being handled.
   void note_exception(const char* what) noexcept;
 };
+
+// What has failed, if anything has, as the exception of the whole.
+inline void check(const first_failure& failure, subject on, call_site at) {
+  if (failure.code != errc::success) [[unlikely]] {
+    fail(failure.code, failure.call, on, at);
+  }
+}
+
+// The same where nothing can be thrown.
+inline void check_unraised(const first_failure& failure, subject on) noexcept {
+  if (failure.code != errc::success) [[unlikely]] {
+    report_unraised(failure.code, failure.call, on);
+  }
+}
+
+// Makes a call that may throw where nothing can be thrown. An exception without a code is for want of memory in `name`.
+template <class Call>
+void report_what_fails(subject on, const char* name, Call&& call) noexcept {
+  first_failure failure;
+  try {
+    call();
+  } catch (...) {
+    failure.note_exception(name);
+  }
+  check_unraised(failure, on);
+}
 
 }  // namespace weir::detail

@@ -112,18 +112,6 @@ memory_pool_ref create(device gpu, const memory_pool_options& options, call_site
   return {made, gpu};
 }
 
-// For those that cannot throw: what fails goes to the hook.
-template <class Call>
-void report_what_fails(memory_pool_ref pool, const char* name, Call&& call) noexcept {
-  first_failure failure;
-  try {
-    call();
-  } catch (...) {
-    failure.note_exception(name);
-  }
-  if (failure.code != errc::success) report_unraised(failure.code, failure.call, pool);
-}
-
 void destroy(memory_pool_ref pool, call_site at) {
   forget_name(named::pool, pool.get());
   const relaxed_captures unharmed{at};

@@ -23,17 +23,6 @@ void expect_alignment(memory_pool_ref pool, std::size_t alignment, call_site at)
        fmt::format("an alignment of {} bytes; pools know powers of two up to {}", alignment, pool_alignment), at);
 }
 
-template <class Call>
-void report_what_fails(memory_pool_ref pool, Call&& call) noexcept {
-  first_failure failure;
-  try {
-    call();
-  } catch (...) {
-    failure.note_exception("cuMemFreeAsync");
-  }
-  if (failure.code != errc::success) report_unraised(failure.code, failure.call, pool);
-}
-
 }  // namespace
 
 void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes, std::size_t alignment,
@@ -43,7 +32,7 @@ void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t byte
 }
 
 void deallocate_unraised(memory_pool_ref pool, stream_ref stream, void* address) noexcept {
-  report_what_fails(pool, [&] { pool.deallocate(stream, address, call_site{}); });
+  report_what_fails(pool, "cuMemFreeAsync", [&] { pool.deallocate(stream, address, call_site{}); });
 }
 
 void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alignment, call_site at) {
@@ -62,7 +51,7 @@ void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alig
 }
 
 void deallocate_for_all(memory_pool_ref pool, void* address) noexcept {
-  report_what_fails(pool, [&] {
+  report_what_fails(pool, "cuMemFreeAsync", [&] {
     const relaxed_captures unharmed{call_site{}};
     pool.deallocate(service_stream(pool.device(), call_site{}), address, call_site{});
   });

@@ -76,13 +76,7 @@ peer_pairs& pairs() {
 }
 
 void release_unraised(int from, int to) noexcept {
-  first_failure failure;
-  try {
-    pairs().release(from, to, call_site{});
-  } catch (...) {
-    failure.note_exception("cuCtxDisablePeerAccess");
-  }
-  if (failure.code != errc::success) report_unraised(failure.code, failure.call, device{from});
+  report_what_fails(device{from}, "cuCtxDisablePeerAccess", [&] { pairs().release(from, to, call_site{}); });
 }
 
 }  // namespace

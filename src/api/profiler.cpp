@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/first_failure.hpp"
+#include "api/in_context.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
@@ -33,14 +34,9 @@ profiler_scope::profiler_scope(device gpu, call_site at) : context_{context_for(
 
 profiler_scope::~profiler_scope() {
   detail::run_or_defer([context = context_]() noexcept {
-    try {
-      const detail::make_current current{context, call_site{}};
-      detail::check_unraised(detail::driver().cuProfilerStop(), "cuProfilerStop", detail::subject{context});
-    } catch (...) {
-      detail::first_failure failure;
-      failure.note_exception("cuCtxPushCurrent");
-      detail::report_unraised(failure.code, failure.call, detail::subject{context});
-    }
+    detail::first_failure failure;
+    detail::in_context(context, failure, [&] { failure.note(detail::driver().cuProfilerStop(), "cuProfilerStop"); });
+    detail::check_unraised(failure, detail::subject{context});
   });
 }
 

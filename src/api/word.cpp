@@ -112,7 +112,7 @@ void give_back_word(tracked_memory& slot) noexcept {
   }
   free_when_unused(std::move(uses), [&mine](first_failure failure) {
     word_pages::instance().give_back(mine);
-    if (failure.code != errc::success) report_unraised(failure.code, failure.call, subject::memory(mine.address()));
+    check_unraised(failure, subject::memory(mine.address()));
   });
 }
 

@@ -1,0 +1,37 @@
+// weir/unordered_memory.hpp - memory in no stream's order; the untyped part of pinned, managed, mapped and ipc buffers.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/export.hpp>
+#include <weir/tracked_memory.hpp>
+
+namespace weir::detail {
+
+struct first_failure;
+
+// How memory of a kind is given back.
+struct memory_end {
+  const char* call;     // the driver's, for errors
+  bool harms_captures;  // close() refuses it while one that was begun through weir is open
+  void (*run)(void* address, void* owner, first_failure& failure) noexcept;
+};
+
+// Memory that nothing frees in the order of a stream: it is given back when the streams that used it are done with it, by
+// weir's own thread, so that nobody waits for that. Its makers derive from this.
+class WEIR_EXPORT unordered_memory : public tracked_memory {
+ public:
+  unordered_memory(unordered_memory&& other) noexcept;
+  unordered_memory& operator=(unordered_memory&& other) noexcept;
+  ~unordered_memory();
+
+  // Gives it back now: waits for the streams that used it, and throws what failed first.
+  void close(call_site at);
+
+ protected:
+  unordered_memory() noexcept = default;
+
+  const memory_end* end_ = nullptr;
+  void* owner_ = nullptr;  // what end_ needs beside the address: a context, or what it was imported from
+};
+
+}  // namespace weir::detail

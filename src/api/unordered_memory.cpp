@@ -1,0 +1,52 @@
+// api/unordered_memory.cpp - memory in no stream's order, given back when nothing uses it.
+#include <weir/unordered_memory.hpp>
+
+#include "api/check.hpp"
+#include "api/first_failure.hpp"
+#include "api/free_when_unused.hpp"
+#include "api/may_wait.hpp"
+#include "api/refuse_in_capture.hpp"
+#include "api/use_list.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace weir::detail {
+
+unordered_memory::unordered_memory(unordered_memory&& other) noexcept : end_{other.end_}, owner_{other.owner_} {
+  take(other);
+}
+
+unordered_memory& unordered_memory::operator=(unordered_memory&& other) noexcept {
+  if (this == &other) return *this;
+  const unordered_memory old{std::move(*this)};
+  take(other);
+  end_ = other.end_;
+  owner_ = other.owner_;
+  return *this;
+}
+
+unordered_memory::~unordered_memory() {
+  if (closed()) return;
+  free_when_unused(std::unique_ptr<use_list>{uses_},
+                   [address = address_, end = end_, owner = owner_](first_failure failure) {
+                     end->run(address, owner, failure);
+                     check_unraised(failure, subject::memory(address));
+                   });
+}
+
+void unordered_memory::close(call_site at) {
+  if (closed()) return;
+  const subject on = subject::memory(address_);
+  permit(end_->call, on, at);
+  if (end_->harms_captures) refuse_in_captures(end_->call, on, at);
+  may_wait(end_->call, at);
+  void* const address = address_;
+  first_failure failure;
+  if (const std::unique_ptr<use_list> uses{uses_}) uses->sync(failure);
+  forget();
+  end_->run(address, owner_, failure);
+  check(failure, on, at);
+}
+
+}  // namespace weir::detail
