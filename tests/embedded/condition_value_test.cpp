@@ -18,7 +18,7 @@ class ConditionValue : public memory_test {
     const CUgraphConditionalHandle condition = make_condition(graph_, value, flags);
     const conditional node{graph_, condition, type, bodies};
     words_ = std::make_unique<test_words>(bodies);
-    for (unsigned i = 0; i < bodies; ++i) add_set(node.bodies[i], words_->at(i), 1);
+    for (unsigned i = 0; i < bodies; ++i) node.bodies[i].add_set(words_->at(i), 1);
     model::process& p = model::this_process();
     const std::lock_guard lock{p.graphs_mutex};
     const model::graph& from = *p.graphs.find(graph_);

@@ -54,7 +54,7 @@ TEST_F(Conditional, AConditionBelongsToItsGraph) {
   test_graph g;
   const CUgraphConditionalHandle condition = make_condition(g, 1);
   const conditional node{g, condition, CU_GRAPH_COND_TYPE_IF, 1};
-  const CUgraph body = node.bodies[0];
+  const built_graph body = node.bodies[0];
   const CUgraphConditionalHandle of_body = make_condition(body, 1);
   EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(driver.cuGraphDestroyNode(node.node), CUDA_SUCCESS);
@@ -72,10 +72,10 @@ TEST_F(Conditional, AConditionBelongsToItsGraph) {
 TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_SWITCH, 3, 0};
-  const CUgraph child = make_graph();
+  const built_graph child = make_graph();
   const conditional inner{child, CU_GRAPH_COND_TYPE_IF, 2, 0};
-  const CUgraph grandchild = make_graph();
-  const CUgraphNode offender = add_host(grandchild);
+  const built_graph grandchild = make_graph();
+  const CUgraphNode offender = grandchild.add_host([](void*) {}, nullptr);
   move_into(inner.bodies[1], grandchild);
   move_into(outer.bodies[2], child);
   EXPECT_EQ(refusal_of(g), std::pair(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, offender));
@@ -98,7 +98,7 @@ TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
 // executable at a time.
 TEST_F(Conditional, ThereIsOneOfAGraph) {
   test_graph g;
-  const CUgraph child = make_graph();
+  const built_graph child = make_graph();
   const conditional node{child, CU_GRAPH_COND_TYPE_IF, 1, 1};
   move_into(g, child);
   CUgraph copy = nullptr;
@@ -124,7 +124,7 @@ TEST_F(Conditional, ABodyThatIsCapturedIntoStays) {
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
   const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 1, 1};
-  const CUgraph body = inner.bodies[0];
+  const built_graph body = inner.bodies[0];
   ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphDestroyNode(inner.node), CUDA_ERROR_ILLEGAL_STATE);
@@ -146,7 +146,7 @@ TEST_F(Conditional, ABrokenCaptureEmptiesTheBody) {
   test_words words{1};
   test_graph g;
   const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  const CUgraph body = node.bodies[0];
+  const built_graph body = node.bodies[0];
   CUgraph made = nullptr;
   ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
@@ -172,7 +172,7 @@ TEST_F(Conditional, APictureShowsTheBodies) {
   test_words words{1};
   test_graph g;
   const conditional node{g, CU_GRAPH_COND_TYPE_SWITCH, 2, 0};
-  add_set(node.bodies[1], words.at(0), 1);
+  node.bodies[1].add_set(words.at(0), 1);
   const std::string file = testing::TempDir() + "weir_conditional.dot";
   ASSERT_EQ(driver.cuGraphDebugDotPrint(g, file.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS),
             CUDA_SUCCESS);

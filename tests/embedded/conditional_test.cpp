@@ -16,8 +16,8 @@ TEST_F(Conditional, ASwitchOfEightRunsOne) {
     test_words words{9};
     test_graph g;
     const conditional of_eight{g, CU_GRAPH_COND_TYPE_SWITCH, 8, value};
-    for (unsigned i = 0; i < 8; ++i) add_set(of_eight.bodies[i], words.at(i), 1);
-    add_set(g, words.at(8), 1, {of_eight.node});
+    for (unsigned i = 0; i < 8; ++i) of_eight.bodies[i].add_set(words.at(i), 1);
+    g.add_set(words.at(8), 1, {of_eight.node});
     const test_exec run{g};
     run.launch(s);
     s.synchronize();
@@ -33,12 +33,12 @@ TEST_F(Conditional, BodiesNest) {
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
   const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 2, 0};
-  add_set(inner.bodies[0], words.at(0), 1);
+  inner.bodies[0].add_set(words.at(0), 1);
   const conditional innermost{inner.bodies[1], CU_GRAPH_COND_TYPE_SWITCH, 3, 2};
-  add_set(innermost.bodies[1], words.at(1), 1);
-  add_set(innermost.bodies[2], words.at(2), 1);
-  add_copy(outer.bodies[0], words.at(3), words.at(2), {inner.node});
-  add_copy(g, words.at(4), words.at(3), {outer.node});
+  innermost.bodies[1].add_set(words.at(1), 1);
+  innermost.bodies[2].add_set(words.at(2), 1);
+  outer.bodies[0].add_word_copy(words.at(3), words.at(2), {inner.node});
+  g.add_word_copy(words.at(4), words.at(3), {outer.node});
   const test_exec run{g};
   run.launch(s);
   s.synchronize();
@@ -57,12 +57,12 @@ TEST_F(Conditional, ABodyRunsInTheOrderOfItsEdges) {
   words.set(links + 2, 9);
   test_graph g;
   const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  const CUgraph body = node.bodies[0];
+  const built_graph body = node.bodies[0];
   test_graph child;
-  add_copy(child, words.at(links), words.at(links + 2));
+  child.add_word_copy(words.at(links), words.at(links + 2));
   CUgraphNode first = nullptr;
   std::vector<CUgraphNode> chain;
-  for (std::size_t i = 0; i < links; ++i) chain.push_back(add_copy(body, words.at(i), words.at(i + 1)));
+  for (std::size_t i = 0; i < links; ++i) chain.push_back(body.add_word_copy(words.at(i), words.at(i + 1)));
   ASSERT_EQ(driver.cuGraphAddChildGraphNode(&first, body, nullptr, 0, child), CUDA_SUCCESS);
   chain.push_back(first);
   for (std::size_t i = 0; i < links; ++i) {
@@ -81,9 +81,9 @@ TEST_F(Conditional, ABodyIsHeldWithItsNode) {
   test_graph g;
   const CUgraphNode wait = g.add_wait(words.at(0));
   const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1, {wait}};
-  add_set(node.bodies[0], words.at(1), 1);
-  add_copy(g, words.at(2), words.at(1), {node.node});
-  add_set(g, words.at(3), 1);
+  node.bodies[0].add_set(words.at(1), 1);
+  g.add_word_copy(words.at(2), words.at(1), {node.node});
+  g.add_set(words.at(3), 1);
   const test_exec run{g};
   run.launch(s);
   words.await(3, 1);
@@ -102,7 +102,7 @@ TEST_F(Conditional, EverythingMayGoWhileALaunchIsInFlight) {
   auto g = std::make_unique<test_graph>();
   const conditional outer{*g, CU_GRAPH_COND_TYPE_SWITCH, 2, 1};
   const conditional inner{outer.bodies[1], CU_GRAPH_COND_TYPE_IF, 2, 0};
-  add_set(inner.bodies[1], words.at(0), 3);
+  inner.bodies[1].add_set(words.at(0), 3);
   CUuserObject object = nullptr;
   ASSERT_EQ(driver.cuUserObjectCreate(
                 &object, nullptr, [](void*) { ++ended; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
@@ -117,7 +117,7 @@ TEST_F(Conditional, EverythingMayGoWhileALaunchIsInFlight) {
   // Others take their places.
   test_graph other;
   const conditional unrelated{other, CU_GRAPH_COND_TYPE_IF, 1, 0};
-  add_set(unrelated.bodies[0], words.at(1), 1);
+  unrelated.bodies[0].add_set(words.at(1), 1);
   const test_exec never{other};
   await_destructors();
   EXPECT_EQ(ended, 0);
@@ -132,11 +132,11 @@ TEST_F(Conditional, EverythingMayGoWhileALaunchIsInFlight) {
 TEST_F(Conditional, AnUpdateReachesIntoBodies) {
   test_stream s;
   test_words words{4};
-  const auto fill = [&](CUgraph g, unsigned value, unsigned what) {
+  const auto fill = [&](const built_graph& g, unsigned value, unsigned what) {
     const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 2, value};
     for (std::size_t i = 0; i < 2; ++i) {
       const conditional inner{outer.bodies[i], CU_GRAPH_COND_TYPE_SWITCH, 3, 2};
-      add_set(inner.bodies[2], words.at(i), what);
+      inner.bodies[2].add_set(words.at(i), what);
     }
   };
   test_graph g;
@@ -161,7 +161,7 @@ TEST_F(Conditional, AnUpdateKeepsTheKindOfANode) {
   test_words words{3};
   test_graph g;
   const conditional mine{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  add_set(mine.bodies[0], words.at(0), 1);
+  mine.bodies[0].add_set(words.at(0), 1);
   const test_exec run{g};
   CUgraphExecUpdateResultInfo info{};
   const auto expect_refusal = [&](CUgraph other, CUgraphExecUpdateResult why, CUgraphNode at) {
@@ -171,20 +171,20 @@ TEST_F(Conditional, AnUpdateKeepsTheKindOfANode) {
   };
   test_graph another_type;
   const conditional loop{another_type, CU_GRAPH_COND_TYPE_WHILE, 1, 0};
-  add_set(loop.bodies[0], words.at(1), 1);
+  loop.bodies[0].add_set(words.at(1), 1);
   expect_refusal(another_type, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, loop.node);
   test_graph more_bodies;
   const conditional two{more_bodies, CU_GRAPH_COND_TYPE_IF, 2, 1};
-  add_set(two.bodies[0], words.at(1), 1);
+  two.bodies[0].add_set(words.at(1), 1);
   expect_refusal(more_bodies, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, two.node);
   test_graph another_body;
   const conditional host{another_body, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  const CUgraphNode offender = add_host(host.bodies[0]);
+  const CUgraphNode offender = host.bodies[0].add_host([](void*) {}, nullptr);
   expect_refusal(another_body, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, offender);
   test_graph longer_body;
   const conditional longer{longer_body, CU_GRAPH_COND_TYPE_IF, 1, 1};
-  add_set(longer.bodies[0], words.at(1), 1);
-  add_set(longer.bodies[0], words.at(2), 1);
+  longer.bodies[0].add_set(words.at(1), 1);
+  longer.bodies[0].add_set(words.at(2), 1);
   EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, longer_body, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
   run.launch(s);
@@ -222,12 +222,12 @@ nest make_nest(int depth, std::size_t& words) {
   return made;
 }
 
-void build(CUgraph g, const nest& of, std::size_t version, const test_words& words) {
+void build(const built_graph& g, const nest& of, std::size_t version, const test_words& words) {
   CUgraphNode last = nullptr;
   for (const nest_node& node : of) {
     const nodes behind = last != nullptr && node.behind_the_last ? nodes{last} : nodes{};
     if (node.bodies.empty()) {
-      last = add_set(g, words.at(node.word), 1, behind);
+      last = g.add_set(words.at(node.word), 1, behind);
       continue;
     }
     const conditional made{g, node.type, static_cast<unsigned>(node.bodies.size()), node.values[version], behind};

@@ -30,11 +30,6 @@ class context_test : public testing::Test {
     EXPECT_EQ(driver.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
     return primary;
   }
-  static CUcontext current() {
-    CUcontext top = nullptr;
-    EXPECT_EQ(driver.cuCtxGetCurrent(&top), CUDA_SUCCESS);
-    return top;
-  }
   static bool active() {
     unsigned flags = 0;
     int is_active = 0;

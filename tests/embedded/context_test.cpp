@@ -48,11 +48,11 @@ TEST_F(Context, LeavesTheStackOnlyAtItsTop) {
   const CUcontext b = make();
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(a), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxDestroy_v2(a), CUDA_SUCCESS);
-  EXPECT_EQ(current(), b);
+  EXPECT_EQ(current_context(), b);
   CUcontext popped = nullptr;
   EXPECT_EQ(driver.cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
   EXPECT_EQ(popped, b);
-  EXPECT_EQ(current(), a);
+  EXPECT_EQ(current_context(), a);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   EXPECT_EQ(driver.cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
   EXPECT_EQ(popped, a);

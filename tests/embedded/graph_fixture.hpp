@@ -12,14 +12,10 @@
 
 namespace weir::embedded {
 
-// A graph that the test builds.
-class test_graph {
+// A graph to add nodes to: the test's own, or a part of another.
+class built_graph {
  public:
-  test_graph() { EXPECT_EQ(driver.cuGraphCreate(&handle_, 0), CUDA_SUCCESS); }
-  explicit test_graph(CUgraph made) : handle_{made} {}
-  ~test_graph() { EXPECT_EQ(driver.cuGraphDestroy(handle_), CUDA_SUCCESS); }
-  test_graph(const test_graph&) = delete;
-  test_graph& operator=(const test_graph&) = delete;
+  explicit built_graph(CUgraph handle) : handle_{handle} {}
 
   operator CUgraph() const { return handle_; }
 
@@ -39,7 +35,7 @@ class test_graph {
   CUgraphNode add_set(CUdeviceptr word, unsigned value, const nodes& behind = {}) const {
     const CUDA_MEMSET_NODE_PARAMS params{word, 0, value, 4, 1, 1};
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, handle_, behind.data(), behind.size(), &params, current()),
+    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, handle_, behind.data(), behind.size(), &params, current_context()),
               CUDA_SUCCESS);
     return made;
   }
@@ -53,9 +49,12 @@ class test_graph {
     params.Height = 1;
     params.Depth = 1;
     CUgraphNode made = nullptr;
-    EXPECT_EQ(driver.cuGraphAddMemcpyNode(&made, handle_, behind.data(), behind.size(), &params, current()),
+    EXPECT_EQ(driver.cuGraphAddMemcpyNode(&made, handle_, behind.data(), behind.size(), &params, current_context()),
               CUDA_SUCCESS);
     return made;
+  }
+  CUgraphNode add_word_copy(CUdeviceptr to, CUdeviceptr from, const nodes& behind = {}) const {
+    return add_copy(to, from, sizeof(std::uint32_t), behind);
   }
   // Waits until the word is 1.
   CUgraphNode add_wait(CUdeviceptr word, const nodes& behind = {}) const {
@@ -64,7 +63,7 @@ class test_graph {
     wait.waitValue.address = word;
     wait.waitValue.value = 1;
     wait.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS params{current(), 1, &wait, 0};
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS params{current_context(), 1, &wait, 0};
     CUgraphNode made = nullptr;
     EXPECT_EQ(driver.cuGraphAddBatchMemOpNode(&made, handle_, behind.data(), behind.size(), &params), CUDA_SUCCESS);
     return made;
@@ -100,13 +99,23 @@ class test_graph {
   }
 
  private:
-  static CUcontext current() {
-    CUcontext top = nullptr;
-    EXPECT_EQ(driver.cuCtxGetCurrent(&top), CUDA_SUCCESS);
-    return top;
-  }
+  CUgraph handle_;
+};
 
-  CUgraph handle_ = nullptr;
+// One that goes with the test.
+class test_graph : public built_graph {
+ public:
+  test_graph() : built_graph{make()} {}
+  explicit test_graph(CUgraph made) : built_graph{made} {}
+  ~test_graph() { EXPECT_EQ(driver.cuGraphDestroy(*this), CUDA_SUCCESS); }
+  test_graph(const test_graph&) = delete;
+  test_graph& operator=(const test_graph&) = delete;
+
+  static CUgraph make() {
+    CUgraph made = nullptr;
+    EXPECT_EQ(driver.cuGraphCreate(&made, 0), CUDA_SUCCESS);
+    return made;
+  }
 };
 
 class test_exec {

@@ -20,6 +20,12 @@ inline const detail::driver_table& driver = table();
 inline CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 inline auto* words_at(CUdeviceptr address) { return reinterpret_cast<std::uint32_t*>(address); }
 
+inline CUcontext current_context() {
+  CUcontext top = nullptr;
+  EXPECT_EQ(driver.cuCtxGetCurrent(&top), CUDA_SUCCESS);
+  return top;
+}
+
 // Tests of memory: the primary context of device 0 is current, and what a test takes of the device it gives back.
 class memory_test : public testing::Test {
  protected:
@@ -44,11 +50,6 @@ class memory_test : public testing::Test {
     return free;
   }
   static model::device& device() { return *model::this_process().find_device(0); }
-  static CUcontext current_context() {
-    CUcontext top = nullptr;
-    EXPECT_EQ(driver.cuCtxGetCurrent(&top), CUDA_SUCCESS);
-    return top;
-  }
 
  private:
   CUcontext context_ = nullptr;
