@@ -148,6 +148,56 @@ TEST_F(GraphMemoryAccounts, GoesFromGraphToGraphInAStream) {
   EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
 }
 
+// Memory may change hands twice before a stream comes to the first time: what work has by then is not taken from under it.
+TEST_F(GraphMemoryAccounts, PagesGoWhenTheWorkOfTheLastWhoHadThemIsDone) {
+  test_words word{2};
+  test_stream s;
+  test_stream t;
+  CUevent first_is_through = nullptr;
+  CUevent is_set = nullptr;
+  ASSERT_EQ(driver.cuEventCreate(&first_is_through, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuEventCreate(&is_set, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  test_graph a;
+  const allocated block = add_alloc(a, chunk());
+  CUgraphNode set = a.add_set(block.at, 7, {block.node});
+  ASSERT_EQ(driver.cuGraphAddEventRecordNode(&set, a, &set, 1, is_set), CUDA_SUCCESS);
+  add_free(a, block.at, {a.add_copy(word.at(1), block.at, 4, {a.add_wait(word.at(0), {set})})});
+  test_graph b;
+  test_graph c;
+  fill(b, chunk());
+  fill(c, chunk());
+  test_exec x{a};
+  test_exec y{b};
+  test_exec z{c};
+  leave(chunk());
+  {
+    held before{s};
+    x.launch(s);
+    EXPECT_EQ(driver.cuEventRecord(first_is_through, s), CUDA_SUCCESS);
+    held between{s};
+    y.launch(s);  // has the memory of x
+    leave(chunk());
+    held later{t};
+    x.launch(t);
+    z.launch(t);  // likewise
+
+    word.set(0, 1);
+    before.open();
+    EXPECT_EQ(driver.cuEventSynchronize(first_is_through), CUDA_SUCCESS);
+    EXPECT_EQ(word[1], 7u);
+    word.clear();
+    later.open();
+    EXPECT_EQ(driver.cuEventSynchronize(is_set), CUDA_SUCCESS);
+    between.open();
+    s.synchronize();
+    word.set(0, 1);
+    t.synchronize();
+    EXPECT_EQ(word[1], 7u);
+  }
+  EXPECT_EQ(driver.cuEventDestroy_v2(first_is_through), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventDestroy_v2(is_set), CUDA_SUCCESS);
+}
+
 // Memory that graphs only keep is there for whoever needs it, and what pools keep is there for graphs.
 TEST_F(GraphMemoryAccounts, IsGivenUpWhereTheDeviceHasNoOther) {
   test_stream s;

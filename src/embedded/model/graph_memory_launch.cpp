@@ -27,7 +27,7 @@ void for_each_allocated(const graph_memory_use& what, Visitor&& visit) {
 }
 
 // Where memory changes hands in stream order, the pages of those who had it go once their work is done; not if they have
-// got other memory meanwhile.
+// got other memory meanwhile, nor if they have lost that, too, and work still uses it: who has it now sees to the pages then.
 struct drop_pages {
   blocks* of;
 
@@ -35,7 +35,7 @@ struct drop_pages {
     {
       const std::lock_guard lock{graph_account::mutex()};
       for (const auto& block : *of) {
-        if (!block->backed && block->is == state::unused) block->drop_pages();
+        if (!block->backed && block->is == state::unused && block->free_at.reached()) block->drop_pages();
       }
     }
     delete of;
