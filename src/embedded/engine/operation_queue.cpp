@@ -57,6 +57,15 @@ void operation_queue::next_write_chunk() {
   write_end_ = fresh->operations + chunk::capacity;
 }
 
+// A spare chunk stays until the writer takes it: the reader gives back the one that its own takes the place of.
+void operation_queue::make_more_room() {
+  if (write_ == write_end_) {
+    next_write_chunk();
+  } else if (spare_.load(std::memory_order_relaxed) == nullptr) {
+    if (chunk* surplus = spare_.exchange(pool().take(), std::memory_order_acq_rel)) pool().give_back(surplus);
+  }
+}
+
 void operation_queue::next_read_chunk() noexcept {
   chunk* drained = read_chunk_;
   read_chunk_ =

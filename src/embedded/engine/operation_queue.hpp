@@ -26,6 +26,11 @@ class operation_queue {
   }
   [[nodiscard]] std::uint64_t pushed() const noexcept { return pushed_; }
 
+  // The next two push() do not throw: this does.
+  void make_room() {
+    if (write_end_ - write_ < 2) make_more_room();
+  }
+
   // The oldest operation; only where the writer has published it.
   [[nodiscard]] operation& front() noexcept {
     if (read_ == read_end_) next_read_chunk();
@@ -39,6 +44,7 @@ class operation_queue {
   static chunk_pool& pool() noexcept;
 
   void next_write_chunk();
+  void make_more_room();
   void next_read_chunk() noexcept;
 
   // The writer's.

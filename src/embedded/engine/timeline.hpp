@@ -51,6 +51,9 @@ class alignas(64) timeline {
     // Throws std::bad_alloc, and then nothing was added by this call.
     void add(const operation& op) { line_.queue_.push(op); }
 
+    // The next two operations are added without fail, whatever this call throws: for what others rely on once it is begun.
+    void make_room() { line_.queue_.make_room(); }
+
     // Waits for a point of another timeline, if it is not reached.
     void add_wait(point until);
 

@@ -85,21 +85,12 @@ CUresult event::tell(CUipcEventHandle& out) const noexcept {
   return CUDA_SUCCESS;
 }
 
-// The event is not locked while it submits: a launched graph, which has its stream to itself, records events too.
 CUresult event::record(stream& on) {
   if (&on.owner().base() != &owner()) return CUDA_ERROR_INVALID_HANDLE;
-  if (shared()) {
-    record_shared([&](shared_event::begun_record& begun) {
-      engine::point at;
-      on.wait(begun.behind);
-      if (!on.record_with(begun.completing, at)) begun.complete();
-      return at;
-    });
-  } else if (timed()) {
-    record_timed([&](const engine::operation& stamping, std::int64_t& ns_at_once) {
-      engine::point at;
-      if (!on.record_with(stamping, at)) ns_at_once = now_ns();
-      return at;
+  if (shared() || timed()) {
+    on.submit_many([&](timeline::submission& to) {
+      record_in(to);
+      to.note_record();
     });
   } else {
     take_next(on.record());
@@ -107,50 +98,21 @@ CUresult event::record(stream& on) {
   return CUDA_SUCCESS;
 }
 
+// The submission keeps others from the stream, so that records have the numbers that they come to there; and of records in two
+// streams at once the one that has the later number counts.
 void event::record_in(timeline::submission& to) {
   if (shared()) {
-    record_shared([&](const shared_event::begun_record& begun) {
-      to.add_wait(begun.behind);
-      to.add(begun.completing);
-      return to.end();
-    });
+    take_next(shared_->record_in(to));
   } else if (timed()) {
-    record_timed([&](const engine::operation& stamping, std::int64_t&) {
-      to.add(stamping);
-      return to.end();
-    });
+    to.make_room();
+    const biased_lock::section alone{recording_};
+    const std::uint64_t number = ++last_number_;
+    const bool at_once = to.end().reached();
+    if (!at_once) to.add(engine::make_operation(stamp{this, number}, engine::operation_kind::work, true));
+    take(to.end(), number, at_once ? now_ns() : 0);
   } else {
     take_next(to.end());
   }
-}
-
-template <class Submit>
-void event::record_timed(Submit&& submit) {
-  std::uint64_t number = 0;
-  {
-    const biased_lock::section alone{recording_};
-    number = ++last_number_;
-  }
-  std::int64_t ns_at_once = 0;
-  const engine::point at =
-      submit(engine::make_operation(stamp{this, number}, engine::operation_kind::work, true), ns_at_once);
-  const biased_lock::section alone{recording_};
-  if (last_number_ == number) take(at, number, ns_at_once);  // else another thread's record came after
-}
-
-// Records complete in their order, whichever streams and processes they are made in.
-template <class Submit>
-void event::record_shared(Submit&& submit) {
-  shared_event::begun_record begun = shared_->begin_record();
-  engine::point at;
-  try {
-    at = submit(begun);
-  } catch (...) {
-    begun.complete();
-    throw;
-  }
-  shared_->took(begun.ticket, at);
-  take_next(at);
 }
 
 void event::take_next(engine::point at) noexcept {

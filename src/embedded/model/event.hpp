@@ -85,11 +85,6 @@ class event {
   void begin(context& in, unsigned flags) noexcept;
   void take(engine::point at, std::uint64_t number, std::int64_t ns_at_once) noexcept;  // while recording_
   void take_next(engine::point at) noexcept;
-  // Each is told how to submit what goes right before the point, and gives the point.
-  template <class Submit>
-  void record_timed(Submit&& submit);
-  template <class Submit>
-  void record_shared(Submit&& submit);
 
   std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;

@@ -13,9 +13,6 @@ using engine::timeline;
 
 namespace {
 
-// Is a ticket newer than another? They wrap around.
-bool newer(std::uint32_t ticket, std::uint32_t than) noexcept { return static_cast<std::int32_t>(ticket - than) > 0; }
-
 struct complete_ticket {
   event_place* place;
   std::uint32_t ticket;
@@ -87,22 +84,25 @@ CUresult shared_event::open_orphan() {
   return status;
 }
 
-shared_event::begun_record shared_event::begin_record() {
+// Others may wait for the ticket from the moment that it is taken: nothing fails from there on. Nor does anybody complete it with a
+// later one, who waits for it.
+point shared_event::record_in(timeline::submission& to) {
+  to.make_room();
   const std::lock_guard lock{mutex_};
   const event_ticket before = place_->take_ticket(getpid());
   const std::uint32_t ticket = before.number + 1;
-  try {
-    return {ticket, point_of(before),
-            engine::make_operation(complete_ticket{place_, ticket}, engine::operation_kind::work, true)};
-  } catch (...) {
-    place_->complete_up_to(ticket);
-    throw;
+  if (knows_one_ && known_ == before.number) {
+    to.add_wait(known_at_);
+  } else if (!place_->complete(before.number)) {
+    to.add(engine::make_operation(follow_ticket{place_, before, 0}, engine::operation_kind::wait_value, true));
   }
-}
-
-void shared_event::took(std::uint32_t ticket, point at) noexcept {
-  const std::lock_guard lock{mutex_};
-  if (!knows_one_ || !newer(known_, ticket)) know(ticket, at);
+  if (to.end().reached()) {
+    place_->complete_up_to(ticket);
+  } else {
+    to.add(engine::make_operation(complete_ticket{place_, ticket}, engine::operation_kind::work, true));
+  }
+  know(ticket, to.end());
+  return to.end();
 }
 
 void shared_event::know(std::uint32_t ticket, point at) noexcept {
@@ -120,21 +120,17 @@ bool shared_event::complete() const noexcept {
   return place_->complete(last.number) || has_ended(last.process);
 }
 
+// Those whose points only others know are followed one behind the other. That never holds up the wrong one, for the lock is
+// held from where the ticket is known: each is behind older ones only.
 point shared_event::latest() {
   const std::lock_guard lock{mutex_};
-  return point_of(place_->last.load(std::memory_order_acquire));
-}
-
-// The point of the last ticket, or of the last one before ours. Those whose points only others know are followed one behind
-// the other. That never holds up the wrong one, for the lock is held from where the ticket is known: each is behind older
-// ones only.
-point shared_event::point_of(event_ticket ticket) {
-  if (knows_one_ && known_ == ticket.number) return known_at_;
-  if (place_->complete(ticket.number)) return {};
+  const event_ticket last = place_->last.load(std::memory_order_acquire);
+  if (knows_one_ && known_ == last.number) return known_at_;
+  if (place_->complete(last.number)) return {};
   if (followed_on_ == nullptr) followed_on_ = &timeline::acquire();
   timeline::submission to{*followed_on_};
-  to.add(engine::make_operation(follow_ticket{place_, ticket, 0}, engine::operation_kind::wait_value, true));
-  know(ticket.number, to.end());
+  to.add(engine::make_operation(follow_ticket{place_, last, 0}, engine::operation_kind::wait_value, true));
+  know(last.number, to.end());
   return known_at_;
 }
 

@@ -6,6 +6,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
+#include "embedded/engine/timeline.hpp"
 #include "embedded/model/event_board.hpp"
 #include "embedded/model/ipc_handle.hpp"
 
@@ -32,20 +33,10 @@ class shared_event {
   void tell(abi::CUipcEventHandle& out) const noexcept { name_.write(out); }
   [[nodiscard]] bool made_here() const noexcept { return made_here_; }
 
-  // A record that has its ticket. Records complete in the order of their tickets: it waits for `behind`, the record before,
-  // and then completes its own, by an operation that is submitted or by complete(). took() is told where.
-  struct begun_record {
-    std::uint32_t ticket;
-    engine::point behind;
-    engine::operation completing;
-
-    void complete() noexcept { completing.body(completing); }
-  };
-
-  // Takes the next ticket, which somebody must complete, for others may wait for it already. Throws std::bad_alloc, and
-  // then it is complete.
-  [[nodiscard]] begun_record begin_record();
-  void took(std::uint32_t ticket, engine::point at) noexcept;
+  // A record behind all that was added. Records complete in the order of their tickets, in one stream as in several: it takes
+  // the next one where its place in the stream is decided, waits for the record before, and completes it. The point where
+  // that is done. Throws std::bad_alloc, and then there is no record.
+  engine::point record_in(engine::timeline::submission& to);
 
   // Has it been recorded since it was made, by anybody?
   [[nodiscard]] bool recorded() const noexcept;
@@ -59,8 +50,7 @@ class shared_event {
  private:
   abi::CUresult open_orphan();
   void begin(event_place& place, const ipc_name& name, bool made_here) noexcept;
-  engine::point point_of(event_ticket ticket);  // while mutex_, as know()
-  void know(std::uint32_t ticket, engine::point at) noexcept;
+  void know(std::uint32_t ticket, engine::point at) noexcept;  // while mutex_
 
   event_place* place_ = nullptr;
   ipc_name name_;

@@ -123,16 +123,6 @@ point stream::end_of_use() {
   return to.end();
 }
 
-bool stream::record_with(const operation& op, point& at) {
-  timeline::submission to{*line_};
-  order_with_default_stream(to);
-  const bool pending = !to.end().reached();
-  if (pending) to.add(op);
-  to.note_record();
-  at = to.end();
-  return pending;
-}
-
 void stream::wait(point until) {
   timeline::submission to{*line_};
   if (role_ != stream_role::non_blocking) order_with_default_stream(to);

@@ -73,10 +73,6 @@ class stream {
   // The same for the end of the use of some memory: behind every event that was recorded before.
   engine::point end_of_use();
 
-  // The point of record(), with an operation that runs there. It is not submitted where the point is reached already:
-  // false.
-  bool record_with(const engine::operation& op, engine::point& at);
-
   // Makes later work wait until the point is reached.
   void wait(engine::point until);
 
