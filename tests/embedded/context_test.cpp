@@ -18,6 +18,29 @@ struct late_caller {
   CUresult* result = nullptr;
 };
 
+// A thread that has found a stream or an event and comes too late to destroy it: the context has ended it. It is not ended
+// twice, which would give what it had to two others.
+TEST_F(Context, EndsWhatALateThreadIsAboutToDestroy) {
+  model::process& p = model::this_process();
+  ASSERT_EQ(driver.cuCtxSetCurrent(retain()), CUDA_SUCCESS);
+  CUstream s = nullptr;
+  CUevent e = nullptr;
+  ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  model::stream& found_stream = *p.streams.find(s);
+  model::event& found_event = *p.events.find(e);
+  ASSERT_EQ(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+  EXPECT_EQ(model::stream::destroy(found_stream, s), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(model::event::destroy(found_event, e), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(p.streams.find(s), &found_stream);
+  EXPECT_EQ(p.events.find(e), &found_event);
+  engine::timeline& one = engine::timeline::acquire();
+  engine::timeline& other = engine::timeline::acquire();
+  EXPECT_NE(&one, &other);
+  one.release_when_drained();
+  other.release_when_drained();
+}
+
 // The end of a thread and the end of a context both close the thread's default stream, whichever comes first.
 TEST_F(Context, OutlivesTheDefaultStreamsOfItsThreads) {
   const CUcontext primary = retain();

@@ -24,10 +24,7 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return guarded([&](model::process& p) -> CUresult {
     model::event* found = p.events.find(event);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
-    if (found == nullptr || !p.events.retire(found, event)) return CUDA_ERROR_INVALID_HANDLE;
-    found->close();
-    p.events.recycle(found);
-    return CUDA_SUCCESS;
+    return found != nullptr ? model::event::destroy(*found, event) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 

@@ -55,10 +55,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
       model::context* context = nullptr;
       if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     }
-    if (found == nullptr || !p.streams.retire(found, stream)) return CUDA_ERROR_INVALID_HANDLE;
-    model::leave_capture(*found);
-    found->close();
-    return CUDA_SUCCESS;
+    return found != nullptr ? model::stream::destroy(*found, stream) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 

@@ -7,6 +7,7 @@
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/context.hpp"
 #include "embedded/model/pool_registry.hpp"
+#include "embedded/model/process.hpp"
 #include "embedded/model/stream.hpp"
 
 namespace weir::embedded::model {
@@ -40,6 +41,7 @@ void event::begin(context& in, unsigned flags) noexcept {
   recording_.renew();
   context_.store(&in, std::memory_order_relaxed);
   flags_ = flags;
+  ended_ = false;
   capture_id_.store(0, std::memory_order_relaxed);
   const biased_lock::section alone{recording_};
   latest_record none{};
@@ -70,6 +72,7 @@ void event::close() noexcept {
 }
 
 void event::end(context& of) noexcept {
+  ended_ = true;
   if (shared()) shared_->end();
   const biased_lock::section alone{recording_};
   latest_record last = latest_.load();
@@ -77,6 +80,19 @@ void event::end(context& of) noexcept {
   last.number = ++last_number_;
   latest_.store(last);
   context_.store(&of, std::memory_order_relaxed);
+}
+
+// As stream::destroy().
+CUresult event::destroy(event& found, const void* handle) noexcept {
+  auto& events = this_process().events;
+  if (!events.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
+  if (found.ended_) {
+    events.restore(&found, handle);
+    return found.owner().status();
+  }
+  found.close();
+  events.recycle(&found);
+  return CUDA_SUCCESS;
 }
 
 CUresult event::tell(CUipcEventHandle& out) const noexcept {

@@ -35,6 +35,9 @@ class event {
   // Ends with its context: the object stays, as an event of `of`, which is not alive.
   void end(context& of) noexcept;
 
+  // cuEventDestroy, of one that was found by that handle.
+  static abi::CUresult destroy(event& found, const void* handle) noexcept;
+
   // What another process opens it by. CUDA_ERROR_INVALID_HANDLE for an event that was not made for that, and
   // made here.
   abi::CUresult tell(abi::CUipcEventHandle& out) const noexcept;
@@ -88,6 +91,7 @@ class event {
 
   std::atomic<context*> context_{nullptr};
   unsigned flags_ = 0;
+  bool ended_ = false;                    // with its context; for whoever has retired its handle
   std::unique_ptr<shared_event> shared_;  // made for the first life that needs it, and kept
   std::atomic<unsigned long long> capture_id_{0};
   engine::biased_lock recording_;  // guards changes of what follows

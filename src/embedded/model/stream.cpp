@@ -53,6 +53,7 @@ struct boxed_copy {
 void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   line_ = &timeline::acquire();
   context_.store(&in, std::memory_order_relaxed);
+  ended_ = false;
   role_ = role;
   flags_ = flags;
   of_a_thread_ = false;
@@ -85,7 +86,21 @@ void stream::end(context& of) noexcept {
 // been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
 void stream::order_with_default_stream(timeline::submission& to) {
   if (role_ == stream_role::blocking) {
+// Whoever retires the handle has the stream to himself, but its context may have ended it in between.
+CUresult stream::destroy(stream& found, const void* handle) noexcept {
+  auto& streams = this_process().streams;
+  if (!streams.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
+  if (found.ended_) {
+    streams.restore(&found, handle);
+    return found.owner().status();
+  }
+  leave_capture(found);
+  found.close();
+  return CUDA_SUCCESS;
+}
+
     timeline& legacy = owner().legacy().line();
+  ended_ = true;
     const std::uint64_t submitted = legacy.submitted();
     if (submitted <= legacy_seen_) return;
     to.add_wait({&legacy, submitted});

@@ -41,6 +41,9 @@ class stream {
   // The same with its context, once all its work is done: the object stays, as a stream of `of`, which is not alive.
   void end(context& of) noexcept;
 
+  // cuStreamDestroy, of one that was found by that handle.
+  static abi::CUresult destroy(stream& found, const void* handle) noexcept;
+
   // Is it the default stream of a thread, whose handle nobody is told?
   [[nodiscard]] bool of_a_thread() const noexcept { return of_a_thread_; }
   void give_to_thread() noexcept { of_a_thread_ = true; }
@@ -105,6 +108,7 @@ class stream {
   std::atomic<int> priority_{0};
   unsigned flags_ = 0;
   bool of_a_thread_ = false;
+  bool ended_ = false;  // with its context; for whoever has retired its handle
   unsigned long long id_ = 0;
   std::uint64_t legacy_seen_ = 0;     // how much of the legacy stream this one already waits for; guarded by its line
   std::uint64_t seen_by_legacy_ = 0;  // how much of this one the legacy stream already waits for; guarded by that line
