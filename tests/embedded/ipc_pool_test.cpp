@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "embedded/memory_fixture.hpp"
+#include "embedded/model/memory_pool.hpp"
+#include "embedded/model/pool_registry.hpp"
 #include "embedded/model/shared_store.hpp"
 #include "embedded/out_of_memory.hpp"
 #include "support/peer.hpp"
@@ -241,6 +243,62 @@ TEST_F(IpcPool, AFreeThatFailsHasFreedNothing) {
   EXPECT_EQ(words_at(here)[9], 9u);
   gate.open();
   stream.synchronize();
+}
+
+// A pool ends or its memory is opened, when two threads come at the same time: never both.
+TEST_F(IpcPool, EndsOrIsOpened) {
+  CUmemPoolProps props{};
+  props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  props.handleTypes = by_descriptor;
+  props.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemoryPool own = nullptr;
+  ASSERT_EQ(driver.cuMemPoolCreate(&own, &props), CUDA_SUCCESS);
+  int fd = -1;
+  ASSERT_EQ(driver.cuMemPoolExportToShareableHandle(&fd, own, by_descriptor, 0), CUDA_SUCCESS);
+  CUdeviceptr there = 0;
+  const test_stream stream;
+  ASSERT_EQ(driver.cuMemAllocFromPoolAsync(&there, 4096, own, stream), CUDA_SUCCESS);
+  CUmemPoolPtrExportData data{};
+  ASSERT_EQ(driver.cuMemPoolExportPointer(&data, there), CUDA_SUCCESS);
+
+  constexpr int rounds = 4000;
+  CUmemoryPool imported_here = nullptr;
+  CUresult ended = CUDA_SUCCESS;
+  std::atomic<int> round{0};
+  std::atomic<int> ended_rounds{0};
+  std::thread ending{[&] {
+    for (int i = 1; i <= rounds; ++i) {
+      for (int looks = 0; round.load() != i; ++looks) {
+        if (looks > 100'000) std::this_thread::yield();  // not before: the calls are to meet
+      }
+      ended = driver.cuMemPoolDestroy(imported_here);
+      ended_rounds.store(i);
+    }
+  }};
+  for (int i = 1; i <= rounds; ++i) {
+    ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+    round.store(i);
+    CUdeviceptr here = 0;
+    const CUresult opened = driver.cuMemPoolImportPointer(&here, imported_here, &data);
+    while (ended_rounds.load() != i) std::this_thread::yield();
+    EXPECT_NE(opened == CUDA_SUCCESS, ended == CUDA_SUCCESS) << opened << ' ' << ended;
+    if (opened == CUDA_SUCCESS) {
+      EXPECT_EQ(driver.cuMemFree_v2(here), CUDA_SUCCESS);
+      EXPECT_EQ(driver.cuMemPoolDestroy(imported_here), CUDA_SUCCESS);
+    }
+  }
+  ending.join();
+
+  // One that is about to end opens nothing.
+  ASSERT_EQ(driver.cuMemPoolImportFromShareableHandle(&imported_here, as_handle(fd), by_descriptor, 0), CUDA_SUCCESS);
+  EXPECT_TRUE(model::pool_registry::find(imported_here)->sharing.end_import());
+  CUdeviceptr none = 0;
+  EXPECT_EQ(driver.cuMemPoolImportPointer(&none, imported_here, &data), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemPoolDestroy(imported_here), CUDA_SUCCESS);
+  close(fd);
+  EXPECT_EQ(driver.cuMemFreeAsync(there, stream), CUDA_SUCCESS);
+  stream.synchronize();
+  EXPECT_EQ(driver.cuMemPoolDestroy(own), CUDA_SUCCESS);
 }
 
 // Another thread's memory may come to lie at addresses that a free has just given back, and is known there.

@@ -80,7 +80,11 @@ CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
   std::vector<imported_pool>& all = imported().all;
   const auto known = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
   if (known == all.end() || pool.sharing.has_open()) return CUDA_ERROR_INVALID_VALUE;
-  if (--known->imports != 0) return CUDA_SUCCESS;
+  if (known->imports > 1) {
+    --known->imports;
+    return CUDA_SUCCESS;
+  }
+  if (!pool.sharing.end_import()) return CUDA_ERROR_INVALID_VALUE;
   all.erase(known);
   return pool_registry::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -22,6 +22,7 @@ void pool_sharing::clear() noexcept {
   if (store_ != nullptr) std::exchange(store_, nullptr)->release();
   handed_out_.store(false, std::memory_order_relaxed);
   imported_.store(false, std::memory_order_relaxed);
+  may_open_ = false;
   foreign_ = {};
 }
 
@@ -31,6 +32,7 @@ CUresult pool_sharing::make(int device, const CUmemLocation& place) noexcept {
 }
 
 CUresult pool_sharing::hand_out(int& fd) noexcept {
+  const std::lock_guard lock{mutex_};
   if (store_ == nullptr) return CUDA_ERROR_INVALID_VALUE;
   shared_memory given = shared_memory::duplicate_of(store_->segment().fd());
   if (!given) return CUDA_ERROR_OPERATING_SYSTEM;
@@ -43,7 +45,7 @@ CUresult pool_sharing::describe(allocation& block, CUmemPoolPtrExportData& out) 
   if (!handed_out_.load(std::memory_order_acquire)) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock{mutex_};
   const std::size_t bytes = block.bytes.load(std::memory_order_relaxed);
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || store_ == nullptr) return CUDA_ERROR_INVALID_VALUE;
   int piece = block.piece.load(std::memory_order_relaxed);
   if (piece < 0) piece = store_->publish(block.id, block.start(), bytes);
   if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -65,6 +67,8 @@ void pool_sharing::withdraw(allocation& block) noexcept {
 }
 
 void pool_sharing::import(foreign_store store) noexcept {
+  const std::lock_guard lock{mutex_};
+  may_open_ = true;
   foreign_ = std::move(store);
   imported_.store(true, std::memory_order_release);
 }
@@ -74,6 +78,7 @@ CUresult pool_sharing::open(const CUmemPoolPtrExportData& data, memory_pool& as,
   if (!imported() || !told.read(data, ipc_kind::pooled)) return CUDA_ERROR_INVALID_VALUE;
   const piece_name name{told.identity, told.id, told.number};
   const std::lock_guard lock{mutex_};
+  if (!may_open_) return CUDA_ERROR_INVALID_VALUE;  // another thread ends the pool
   const auto known = std::find_if(open_.begin(), open_.end(), [&](const opened& o) { return o.name.id == name.id; });
   if (known != open_.end() && name.store == identity()) {
     out = known->record->start();
@@ -113,6 +118,13 @@ bool pool_sharing::free(allocation& block, std::uintptr_t address, engine::point
 bool pool_sharing::has_open() const noexcept {
   const std::lock_guard lock{mutex_};
   return !open_.empty();
+}
+
+bool pool_sharing::end_import() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (!open_.empty()) return false;
+  may_open_ = false;
+  return true;
 }
 
 }  // namespace weir::embedded::model

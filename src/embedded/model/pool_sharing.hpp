@@ -59,6 +59,9 @@ class pool_sharing {
   // Is anything of the imported pool mapped?
   [[nodiscard]] bool has_open() const noexcept;
 
+  // From now on nothing is. False where something is mapped.
+  [[nodiscard]] bool end_import() noexcept;
+
  private:
   struct opened {
     piece_name name;
@@ -72,6 +75,7 @@ class pool_sharing {
   foreign_store foreign_;
   mutable std::mutex mutex_;  // guards what follows, and which allocations may be opened elsewhere
   std::vector<opened> open_;
+  bool may_open_ = false;
 };
 
 }  // namespace weir::embedded::model
