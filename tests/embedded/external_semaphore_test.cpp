@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -138,6 +140,38 @@ TEST_F(ExternalSemaphores, ACaptureGoesOnWithoutThem) {
   EXPECT_EQ(driver.cuStreamEndCapture(s, &graph), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
+}
+
+// A call either has the semaphore that it names or none, when another thread closes it at the same time.
+TEST_F(ExternalSemaphores, AreUsedOrClosed) {
+  const segment one = make(semaphore_page::timeline);
+  constexpr int rounds = 4000;
+  CUexternalSemaphore semaphore = nullptr;
+  std::atomic<int> round{0};
+  std::atomic<int> closed{0};
+  std::thread closing{[&] {
+    for (int i = 1; i <= rounds; ++i) {
+      for (int looks = 0; round.load() != i; ++looks) {
+        if (looks > 100'000) std::this_thread::yield();  // not before: the calls are to meet
+      }
+      EXPECT_EQ(driver.cuDestroyExternalSemaphore(semaphore), CUDA_SUCCESS);
+      closed.store(i);
+    }
+  }};
+  CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
+  for (int i = 1; i <= rounds; ++i) {
+    semaphore = imported({fcntl(one.fd, F_DUPFD_CLOEXEC, 0), one.page});
+    ++signal.params.fence.value;
+    round.store(i);
+    const CUresult status = driver.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, s);
+    ASSERT_TRUE(status == CUDA_SUCCESS || status == CUDA_ERROR_INVALID_HANDLE) << status;
+    while (closed.load() != i) std::this_thread::yield();
+    EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_SUCCESS);
+    EXPECT_EQ(one.page->value == signal.params.fence.value, status == CUDA_SUCCESS);
+  }
+  closing.join();
+  munmap(one.page, semaphore_page::bytes);
+  close(one.fd);
 }
 
 // Calls until one finds no memory for its operations, though it found some for all else. How many were made.

@@ -6,6 +6,7 @@
 #include "embedded/model/capture.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace weir::embedded::entry {
@@ -16,16 +17,16 @@ namespace {
 
 // What all of a call's semaphores are to be, each checked before any of them is touched.
 template <class Params>
-CUresult collect(model::process& p, const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
+CUresult collect(const CUexternalSemaphore* semaphores, const Params* params, unsigned count,
                  std::vector<model::semaphore_use>& out) {
   if (count == 0 || semaphores == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out.reserve(count);
   for (unsigned i = 0; i < count; ++i) {
     if (semaphores[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    model::external_semaphore* const found = p.external_semaphores.find(semaphores[i]);
-    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    model::held_semaphore held{semaphores[i]};
+    if (!held) return CUDA_ERROR_INVALID_HANDLE;
     if (params[i].flags != 0) return CUDA_ERROR_INVALID_VALUE;  // there are only some for kinds that cannot be imported
-    out.push_back({found, params[i].params.fence.value});
+    out.push_back({std::move(held), params[i].params.fence.value});
   }
   return CUDA_SUCCESS;
 }
@@ -38,9 +39,9 @@ CUresult use(const CUexternalSemaphore* semaphores, const Params* params, unsign
     model::stream* found = nullptr;
     if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
     std::vector<model::semaphore_use> uses;
-    if (const CUresult status = collect(p, semaphores, params, count, uses); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = collect(semaphores, params, count, uses); status != CUDA_SUCCESS) return status;
     if (found->capture() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-    submit(*found, uses);
+    submit(*found, std::move(uses));
     return CUDA_SUCCESS;
   });
 }
@@ -81,13 +82,15 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                          const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* params, unsigned count,
                                          CUstream stream) {
-  return use(semaphores, params, count, stream, [](model::stream& in, const auto& uses) { submit_signals(in, uses); });
+  return use(semaphores, params, count, stream,
+             [](model::stream& in, auto uses) { submit_signals(in, std::move(uses)); });
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore* semaphores,
                                        const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* params, unsigned count,
                                        CUstream stream) {
-  return use(semaphores, params, count, stream, [](model::stream& in, const auto& uses) { submit_waits(in, uses); });
+  return use(semaphores, params, count, stream,
+             [](model::stream& in, auto uses) { submit_waits(in, std::move(uses)); });
 }
 
 }  // namespace weir::embedded::entry

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "embedded/engine/waiting.hpp"
@@ -26,18 +27,11 @@ namespace {
 // The semaphores of one call, held for as long as it lives.
 class held_semaphores {
  public:
-  explicit held_semaphores(std::span<const semaphore_use> uses) : uses_{uses.begin(), uses.end()} {
-    for (const semaphore_use& use : uses_) use.semaphore->hold();
-  }
-  held_semaphores(const held_semaphores&) = delete;
-  held_semaphores& operator=(const held_semaphores&) = delete;
-  ~held_semaphores() {
-    for (const semaphore_use& use : uses_) use.semaphore->drop();
-  }
+  explicit held_semaphores(std::vector<semaphore_use> uses) noexcept : uses_{std::move(uses)} {}
 
   void signal() const noexcept {
     for (const auto& [semaphore, value] : uses_) {
-      semaphore_page& page = semaphore->page();
+      semaphore_page& page = semaphore.page();
       page.set(page.kind == semaphore_page::timeline ? value : 1);
       engine::written_for_waiters(&page.value, sizeof page.value);
     }
@@ -45,13 +39,13 @@ class held_semaphores {
 
   // Are all there? One after the other: what was there, or taken, is not looked at again.
   [[nodiscard]] bool take() noexcept {
-    while (taken_ < uses_.size() && uses_[taken_].semaphore->page().take(uses_[taken_].value)) ++taken_;
+    while (taken_ < uses_.size() && uses_[taken_].semaphore.page().take(uses_[taken_].value)) ++taken_;
     return taken_ == uses_.size();
   }
 
   // What is waited for now.
   [[nodiscard]] const void* word() const noexcept {
-    return &uses_[std::min(taken_, uses_.size() - 1)].semaphore->page().value;
+    return &uses_[std::min(taken_, uses_.size() - 1)].semaphore.page().value;
   }
 
   // The call has failed: nobody waits, and take() is called once more.
@@ -118,21 +112,40 @@ bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
 
 void external_semaphore::close() noexcept { drop(); }
 
+bool external_semaphore::hold() noexcept {
+  std::uint32_t holders = holders_.load(std::memory_order_relaxed);
+  while (holders != 0 && !holders_.compare_exchange_weak(holders, holders + 1, std::memory_order_acquire)) {
+  }
+  return holders != 0;
+}
+
 void external_semaphore::drop() noexcept {
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   munmap(page_, semaphore_page::bytes);
   this_process().external_semaphores.recycle(this);
 }
 
-void submit_signals(stream& in, std::span<const semaphore_use> uses) {
-  auto all = std::make_unique<held_semaphores>(uses);
+// The semaphore may be closed, and be another one, until it is held.
+held_semaphore::held_semaphore(abi::CUexternalSemaphore handle) noexcept {
+  const auto& table = this_process().external_semaphores;
+  external_semaphore* const found = table.find(handle);
+  if (found == nullptr || !found->hold()) return;
+  if (table.find(handle) == found) {
+    held_ = found;
+  } else {
+    found->drop();
+  }
+}
+
+void submit_signals(stream& in, std::vector<semaphore_use> uses) {
+  auto all = std::make_unique<held_semaphores>(std::move(uses));
   in.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
   all.release();
 }
 
 // The wait lets the pages go in an operation of its own, which runs also once the device has failed.
-void submit_waits(stream& in, std::span<const semaphore_use> uses) {
-  auto all = std::make_unique<held_semaphores>(uses);
+void submit_waits(stream& in, std::vector<semaphore_use> uses) {
+  auto all = std::make_unique<held_semaphores>(std::move(uses));
   in.submit_many([&](engine::timeline::submission& to) {
     to.add(make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
     held_semaphores* const waited_for = all.release();

@@ -3,7 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
+#include <utility>
+#include <vector>
 
 #include "driver/abi.hpp"
 #include "driver/semaphore_page.hpp"
@@ -25,24 +26,45 @@ class external_semaphore {
 
   [[nodiscard]] weir::detail::semaphore_page& page() const noexcept { return *page_; }
 
-  // Each operation holds the page until it is done; so does the handle, from open() to close().
-  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+ private:
+  friend class held_semaphore;
+  [[nodiscard]] bool hold() noexcept;
   void drop() noexcept;
 
- private:
   weir::detail::semaphore_page* page_ = nullptr;
-  std::atomic<std::uint32_t> holders_{0};
+  std::atomic<std::uint32_t> holders_{0};  // operations until they are done, and the handle, from open() to close()
+};
+
+// Holds the page of a semaphore, also when that is closed meanwhile. Move-only.
+class held_semaphore {
+ public:
+  // Of the semaphore behind a handle; empty where there is none.
+  explicit held_semaphore(abi::CUexternalSemaphore handle) noexcept;
+  held_semaphore(held_semaphore&& other) noexcept : held_{std::exchange(other.held_, nullptr)} {}
+  held_semaphore& operator=(held_semaphore&& other) noexcept {
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~held_semaphore() {
+    if (held_ != nullptr) held_->drop();
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return held_ != nullptr; }
+  [[nodiscard]] weir::detail::semaphore_page& page() const noexcept { return held_->page(); }
+
+ private:
+  external_semaphore* held_ = nullptr;
 };
 
 // One semaphore of a call, and the value: what it is set to, or what is waited for. A binary one has none.
 struct semaphore_use {
-  external_semaphore* semaphore;
+  held_semaphore semaphore;
   std::uint64_t value;
 };
 
 // Sets the semaphores, in stream order, or holds the stream until all are there. Throw std::bad_alloc, and then nothing was
 // submitted.
-void submit_signals(stream& in, std::span<const semaphore_use> uses);
-void submit_waits(stream& in, std::span<const semaphore_use> uses);
+void submit_signals(stream& in, std::vector<semaphore_use> uses);
+void submit_waits(stream& in, std::vector<semaphore_use> uses);
 
 }  // namespace weir::embedded::model
