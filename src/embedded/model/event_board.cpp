@@ -70,10 +70,8 @@ void make_own(known_board& out) noexcept {
 known_board& the_own() {
   known_boards& known = boards();
   const std::lock_guard lock{known.mutex};
-  if (known.own == nullptr) {
-    known.own = &known.all.emplace_back();
-    make_own(*known.own);
-  }
+  if (known.own == nullptr) known.own = &known.all.emplace_back();
+  if (known.own->board == nullptr) make_own(*known.own);  // the system may have had no descriptor before
   return *known.own;
 }
 
@@ -139,6 +137,10 @@ event_place* event_board::claim() {
     event_place& place = places[known.next];
     known.next = (known.next + 1) % capacity;
     if (own.users.contains(number) || !is_at_rest(place) || !lock_place(own, number, F_WRLCK)) continue;
+    if (!is_at_rest(place)) {  // recorded and left in between
+      lock_place(own, number, F_UNLCK);
+      continue;
+    }
     try {
       own.users.emplace(number, 1);
     } catch (...) {
