@@ -48,10 +48,13 @@ class biased_lock::thread_marks {
 
  private:
   struct key {
-    key() noexcept : made{pthread_key_create(&value, end_of_thread) == 0} {}
+    key() noexcept
+        : made{pthread_atfork(nullptr, nullptr, [] { in_child = true; }) == 0 &&
+               pthread_key_create(&value, end_of_thread) == 0} {}
     pthread_key_t value{};
     const bool made;
   };
+  static constinit bool in_child;  // of a fork, where the lock of the spare ones may be held for ever
   struct spare {
     spin_lock lock;
     thread_mark* first = nullptr;
@@ -59,7 +62,7 @@ class biased_lock::thread_marks {
 
   static void end_of_thread(void* mark) noexcept {
     thread_mark::of_this_thread = nullptr;
-    give_back(*static_cast<thread_mark*>(mark));
+    if (!in_child) give_back(*static_cast<thread_mark*>(mark));
   }
 
   static spare& spares() noexcept {
@@ -84,6 +87,8 @@ class biased_lock::thread_marks {
     spares().first = &mark;
   }
 };
+
+constinit bool biased_lock::thread_marks::in_child = false;
 
 biased_lock::place* biased_lock::enter_slowly() noexcept {
   shared_.lock();
