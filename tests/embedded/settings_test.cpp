@@ -74,7 +74,8 @@ TEST_F(Settings, GiveEachDeviceTheMemoryThatIsNamed) {
   const std::pair<const char*, std::size_t> accepted[] = {{"1048576", std::size_t{1} << 20},
                                                           {"2048K", std::size_t{2} << 20},
                                                           {"64M", std::size_t{64} << 20},
-                                                          {"3G", std::size_t{3} << 30}};
+                                                          {"3G", std::size_t{3} << 30},
+                                                          {"65536G", std::size_t{1} << 46}};
   for (const auto& [value, bytes] : accepted) {
     const std::optional<settings> s = with("WEIR_EMBEDDED_MEMORY", value);
     ASSERT_TRUE(s) << value;
@@ -83,8 +84,8 @@ TEST_F(Settings, GiveEachDeviceTheMemoryThatIsNamed) {
 }
 
 TEST_F(Settings, RefuseWhatIsNoAmountOfMemory) {
-  // The last one is 2^64 bytes.
-  for (const char* value : {"", "0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "17179869184G"}) {
+  // The last ones are more than there are addresses, and 2^64 bytes.
+  for (const char* value : {"", "0", "1048575", "K", "64MB", "64m", "1.5G", "-1G", "64 M", "65537G", "17179869184G"}) {
     expect_refused("WEIR_EMBEDDED_MEMORY", value);
   }
 }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int most_devices = 64;
 constexpr std::size_t least_memory = std::size_t{1} << 20;
+constexpr std::size_t most_memory = std::size_t{1} << 46;  // half of the addresses on the processors that there are
 
 // The whole text as a decimal number.
 template <std::unsigned_integral Number>
@@ -43,7 +44,7 @@ std::optional<std::size_t> parse_memory(std::string_view text) noexcept {
   const auto count = parse_number<std::size_t>(text);
   if (!count || *count > std::numeric_limits<std::size_t>::max() >> shift) return std::nullopt;
   const std::size_t bytes = *count << shift;
-  if (bytes < least_memory) return std::nullopt;
+  if (bytes < least_memory || bytes > most_memory) return std::nullopt;
   return bytes;
 }
 
@@ -82,7 +83,7 @@ std::optional<settings> read_settings(environment look_up, std::string& complain
   settings s;
   if (!read(look_up, "WEIR_EMBEDDED_DEVICES", parse_devices, "a number from 1 to 64", s.devices, complaint) ||
       !read(look_up, "WEIR_EMBEDDED_MEMORY", parse_memory,
-            "a number of bytes for each device, at least 1M, with K, M or G for 2^10, 2^20 or 2^30 of them",
+            "a number of bytes for each device, from 1M to 65536G, with K, M or G for 2^10, 2^20 or 2^30 of them",
             s.memory_per_device, complaint) ||
       !read(look_up, "WEIR_EMBEDDED_SCHEDULE", parse_schedule,
             "parallel, serial, random:SEED or late:SEED, with a number as SEED", s.schedule, complaint)) {
