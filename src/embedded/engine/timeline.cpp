@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <new>
 
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/scheduler.hpp"
@@ -174,15 +175,20 @@ point timeline::blocked_on() const noexcept {
   return word == nullptr ? point{} : value_writers::last_of(word);
 }
 
-// Parks on a point. False if it was reached meanwhile: the caller is the owner again and goes on.
-bool timeline::park_on(point until) noexcept {
+// Parks on a point, unless it was reached meanwhile, or there is no memory to note that down: the caller is the owner again.
+timeline::parking timeline::park_on(point until) noexcept {
   blocked_count_.store(until.count, std::memory_order_relaxed);
   blocked_line_.store(until.line, std::memory_order_release);
   park();
-  if (until.line->add_waiter({until.count, this, nullptr})) return true;
+  parking made = parking::reached;
+  try {
+    if (until.line->add_waiter({until.count, this, nullptr})) return parking::parked;
+  } catch (const std::bad_alloc&) {
+    made = parking::without_memory;
+  }
   blocked_line_.store(nullptr, std::memory_order_relaxed);
   own_parked();
-  return false;
+  return made;
 }
 
 // The same for a value.
@@ -230,7 +236,9 @@ stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexce
       settle(done);
       if (op.kind == operation_kind::wait_point) {
         const point until = op.as<point>();
-        if (!until.reached() && park_on(until)) return stop::blocked;
+        const parking made = until.reached() ? parking::reached : park_on(until);
+        if (made == parking::without_memory) disown();  // whoever comes tries again
+        if (made != parking::reached) return stop::blocked;
         op.body = nullptr;
       } else if (op.kind == operation_kind::wait_value) {
         if (!failed && !op.body(op) && park_on_value(op)) return stop::blocked;

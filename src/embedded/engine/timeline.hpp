@@ -106,7 +106,7 @@ class alignas(64) timeline {
   // Lets it go on: what it was parked on has come about.
   void unpark() noexcept;
 
-  // Wakes a thread at `count`. False, and not entered, if that is reached.
+  // Wakes a thread at `count`. False, and not entered, if that is reached. Throws std::bad_alloc.
   bool add_sleeper(sleeper& who, std::uint64_t count);
   void remove_sleeper(sleeper& who) noexcept;
 
@@ -140,7 +140,8 @@ class alignas(64) timeline {
   void settle(std::uint64_t count) noexcept;
   void wake_reached() noexcept;
   static void let_successor_go() noexcept;
-  bool park_on(point until) noexcept;
+  enum class parking : std::uint8_t { parked, reached, without_memory };
+  parking park_on(point until) noexcept;
   bool park_on_value(operation& op) noexcept;
   void park() noexcept;
   void disown() noexcept;

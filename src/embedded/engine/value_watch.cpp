@@ -19,8 +19,8 @@ void tell_of(const void* at, std::size_t bytes) noexcept { value_watch::instance
 bool tell_of_all() noexcept { return value_watch::instance().look_at_all(); }
 
 value_watch& value_watch::instance() noexcept {
-  static auto* const instance = new value_watch;
-  return *instance;
+  static constinit value_watch instance;
+  return instance;
 }
 
 bool value_watch::add(timeline& line) noexcept {

@@ -2,7 +2,9 @@
 #include "embedded/engine/waiting.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <new>
 
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/scheduler.hpp"
@@ -57,8 +59,15 @@ bool help(point until) noexcept {
 }
 
 void sleep_until(point until) noexcept {
+  constexpr std::chrono::microseconds nap{100};
   sleeper me;
-  while (!until.reached() && until.line->add_sleeper(me, until.count)) {
+  while (!until.reached()) {
+    try {
+      if (!until.line->add_sleeper(me, until.count)) return;
+    } catch (const std::bad_alloc&) {
+      futex_wait_for(me.woken, 0, nap);  // without memory to be noted down nobody wakes it
+      continue;
+    }
     while (me.woken.load(std::memory_order_acquire) == 0) futex_wait(me.woken, 0);
     until.line->remove_sleeper(me);
     me.woken.store(0, std::memory_order_relaxed);

@@ -144,13 +144,16 @@ allocation* address_map::look_up(std::uintptr_t address) const noexcept {
   return before->holds(address) ? before : nullptr;
 }
 
-std::vector<allocation*> address_map::owned_by(const context& owner) const {
+std::size_t address_map::owned_by(const context& owner, std::uintptr_t& from,
+                                  std::span<allocation*> out) const noexcept {
   const std::shared_lock lock{mutex_};
-  std::vector<allocation*> found;
-  for (const auto& [base, record] : by_base_) {
-    if (record->owner == &owner && record->holds(base)) found.push_back(record);
+  std::size_t count = 0;
+  for (auto next = by_base_.lower_bound(from); next != by_base_.end() && count < out.size(); ++next) {
+    const auto [base, record] = *next;
+    if (record->owner == &owner && record->holds(base)) out[count++] = record;
+    from = base + 1;
   }
-  return found;
+  return count;
 }
 
 }  // namespace weir::embedded::model

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <shared_mutex>
+#include <span>
 #include <vector>
 
 #include "embedded/model/allocation.hpp"
@@ -67,8 +68,10 @@ class address_map {
   // A number that no other allocation has.
   [[nodiscard]] static unsigned long long next_id() noexcept;
 
-  // The live allocations that belong to a context. Throws std::bad_alloc.
-  [[nodiscard]] std::vector<allocation*> owned_by(const context& owner) const;
+  // The next live allocations that belong to a context, from an address on, which is moved behind them. How many they are:
+  // fewer than asked for where there are no more.
+  [[nodiscard]] std::size_t owned_by(const context& owner, std::uintptr_t& from,
+                                     std::span<allocation*> out) const noexcept;
 
  private:
   struct memory_of_thread {

@@ -2,6 +2,7 @@
 #include "embedded/model/context.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "embedded/engine/timeline.hpp"
@@ -107,9 +108,27 @@ std::vector<engine::point> context::points_so_far() {
   return points;
 }
 
-bool context::idle() {
-  const std::vector<engine::point> points = points_so_far();
-  return std::ranges::all_of(points, [](engine::point p) { return p.reached(); });
+// Where one of its streams has come to so far that has more to do; a null line where none has.
+engine::point context::first_pending() noexcept {
+  engine::point found;
+  const auto look_at = [&](stream& s) {
+    if (found.line == nullptr && !s.line().drained()) found = s.line().submitted_point();
+  };
+  for_each_stream(look_at);
+  const std::lock_guard lock{own_mutex_};
+  for (context* green : greens_) green->for_each_stream(look_at);
+  return found;
+}
+
+void context::synchronize_to_end() noexcept {
+  try {
+    synchronize();
+  } catch (const std::bad_alloc&) {
+    for (engine::point until = first_pending(); until.line != nullptr; until = first_pending()) {
+      engine::wait_for_host(until);
+    }
+    pool_registry::after_synchronize();
+  }
 }
 
 void context::synchronize() {

@@ -32,10 +32,10 @@ class context {
 
   // Waits for all work in it, then ends its streams, events and memory. Their handles stay known as those of a context that
   // has ended. False if another thread was faster.
-  bool close();
+  bool close() noexcept;
 
   // Ends a green one: at once, and what its streams still have to do is done. False as above.
-  bool close_green();
+  bool close_green() noexcept;
 
   [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
 
@@ -56,8 +56,8 @@ class context {
   [[nodiscard]] unsigned long long id() const noexcept { return id_.load(std::memory_order_relaxed); }  // of this life
   [[nodiscard]] abi::CUcontext handle() const noexcept;
 
-  // Is everything in all streams of the context complete, with those of its green ones? Throws std::bad_alloc.
-  [[nodiscard]] bool idle();
+  // Is everything in all streams of the context complete, with those of its green ones?
+  [[nodiscard]] bool idle() noexcept { return first_pending().line == nullptr; }
 
   // Waits until everything in all streams of the context is complete. What concerns all streams of a primary context
   // concerns those of its green ones, too: this, record() and wait().
@@ -65,6 +65,9 @@ class context {
 
   // The same for a call that waits for its own sake: what it has waited for it tells nobody.
   void wait_for_work();
+
+  // As synchronize(), for one that ends: where there is no memory, for what is submitted meanwhile, too.
+  void synchronize_to_end() noexcept;
 
   // Records an event behind everything in all its streams; CUDA_ERROR_INVALID_HANDLE for one of another context.
   abi::CUresult record(event& at_end);
@@ -98,8 +101,9 @@ class context {
   stream& make_stream(bool legacy);
   std::vector<engine::point> points_so_far();
   std::vector<context*> greens();
-  void end_streams();
-  void end_events();
+  engine::point first_pending() noexcept;
+  void end_streams() noexcept;
+  void end_events() noexcept;
   stream& all_streams();
 
   device* device_ = nullptr;  // this and the next: the same in all lives

@@ -8,13 +8,13 @@
 
 namespace weir::embedded::model {
 
-bool context::close() {
+bool context::close() noexcept {
   if (!alive() || closing_.exchange(true)) return false;
   // What runs now may still add work by the driver's calls. Once those are refused, the rest is waited for.
-  synchronize();
+  synchronize_to_end();
   alive_.store(false, std::memory_order_release);
   flags.store(0, std::memory_order_relaxed);
-  synchronize();
+  synchronize_to_end();
 
   // Who has found a stream and is late in using it looks for the legacy stream of its context.
   if (earlier_lives_ != nullptr) earlier_lives_->legacy_.store(&legacy(), std::memory_order_release);
@@ -35,7 +35,7 @@ bool context::close() {
 }
 
 // Its streams keep their handles, which nobody can use or destroy any more: a program has to destroy them before.
-bool context::close_green() {
+bool context::close_green() noexcept {
   if (!alive() || closing_.exchange(true)) return false;
   alive_.store(false, std::memory_order_release);
   {
@@ -48,7 +48,7 @@ bool context::close_green() {
 
 // By their handles: a thread that ends may close its default stream meanwhile, and the object be another's by then. Whoever
 // retires a handle has the object to himself.
-void context::end_streams() {
+void context::end_streams() noexcept {
   handle_table<stream, handle_kind::stream>& streams = this_process().streams;
   streams.for_each([&](stream& s) {
     void* const handle = streams.handle_of(&s);
@@ -63,7 +63,7 @@ void context::end_streams() {
   });
 }
 
-void context::end_events() {
+void context::end_events() noexcept {
   handle_table<event, handle_kind::event>& events = this_process().events;
   events.for_each([&](event& e) {
     void* const handle = events.handle_of(&e);

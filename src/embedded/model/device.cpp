@@ -85,7 +85,7 @@ abi::CUresult device::retain_primary() {
   return status;
 }
 
-abi::CUresult device::release_primary() {
+abi::CUresult device::release_primary() noexcept {
   primary_lock lock{primary_mutex_};
   if (primary_users_ == 0) {
     if (greens_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
@@ -97,7 +97,7 @@ abi::CUresult device::release_primary() {
   return abi::CUDA_SUCCESS;
 }
 
-abi::CUresult device::reset_primary() {
+abi::CUresult device::reset_primary() noexcept {
   primary_lock lock{primary_mutex_};
   const unsigned long long life = primary_->life();
   do {
@@ -115,7 +115,7 @@ abi::CUresult device::retain_primary_for_green() {
   return status;
 }
 
-void device::release_primary_of_green() {
+void device::release_primary_of_green() noexcept {
   primary_lock lock{primary_mutex_};
   --greens_;
   if (!outlives_greens_) end_unused_primary(lock);
@@ -123,15 +123,15 @@ void device::release_primary_of_green() {
 
 // Without the lock: what the work waits for may be a thread that wants something of the primary context. False if there was
 // nothing to wait for; otherwise everything may be different afterwards.
-bool device::wait_for_primary(primary_lock& lock) {
+bool device::wait_for_primary(primary_lock& lock) noexcept {
   if (primary_->idle()) return false;
   lock.unlock();
-  primary_->synchronize();
+  primary_->synchronize_to_end();
   lock.lock();
   return true;
 }
 
-void device::end_unused_primary(primary_lock& lock) {
+void device::end_unused_primary(primary_lock& lock) noexcept {
   do {
     if (primary_users_ != 0 || greens_ != 0 || !primary_->alive()) return;
   } while (wait_for_primary(lock));

@@ -58,16 +58,15 @@ class device {
   // One user less; the last one ends it, once its work is done, unless there are green contexts. Where there is no user,
   // CUDA_ERROR_INVALID_CONTEXT; with green contexts CUDA_ERROR_NOT_PERMITTED, and it then outlives those, as on an H200.
   // While it waits for the work, all else goes on: who retains the context meanwhile has it, and it does not end.
-  // Throws std::bad_alloc.
-  abi::CUresult release_primary();
+  abi::CUresult release_primary() noexcept;
 
   // Ends it for all, once its work is done. Its users stay counted. CUDA_ERROR_NOT_PERMITTED where there are green contexts,
-  // also if they come while it waits. Throws std::bad_alloc.
-  abi::CUresult reset_primary();
+  // also if they come while it waits.
+  abi::CUresult reset_primary() noexcept;
 
   // The same two for green contexts.
   abi::CUresult retain_primary_for_green();
-  void release_primary_of_green();
+  void release_primary_of_green() noexcept;
 
   // CU_CTX_* of the primary context, for its present life and later ones.
   [[nodiscard]] unsigned primary_flags() const noexcept { return primary_flags_.load(std::memory_order_relaxed); }
@@ -86,8 +85,8 @@ class device {
  private:
   using primary_lock = std::unique_lock<std::mutex>;
   abi::CUresult open_primary();
-  bool wait_for_primary(primary_lock& lock);
-  void end_unused_primary(primary_lock& lock);
+  bool wait_for_primary(primary_lock& lock) noexcept;
+  void end_unused_primary(primary_lock& lock) noexcept;
 
   int ordinal_;
   std::string name_;

@@ -14,6 +14,9 @@
 #include "embedded/model/shared_store.hpp"
 #include "embedded/model/stream.hpp"
 
+#include <array>
+#include <span>
+
 namespace weir::embedded::model::memory {
 
 using namespace abi;
@@ -150,9 +153,16 @@ CUresult free_in_order(CUdeviceptr address, stream& in) {
   return CUDA_SUCCESS;
 }
 
-void release_context(context& closed) {
-  for (allocation* record : address_map::instance().owned_by(closed)) {
-    if (record->close() != 0) give_back(*record);
+// A few at a time: that needs no memory.
+void release_context(context& closed) noexcept {
+  std::array<allocation*, 64> some;
+  std::uintptr_t from = 0;
+  for (;;) {
+    const std::size_t count = address_map::instance().owned_by(closed, from, some);
+    for (allocation* record : std::span{some}.first(count)) {
+      if (record->close() != 0) give_back(*record);
+    }
+    if (count < some.size()) return;
   }
 }
 

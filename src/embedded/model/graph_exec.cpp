@@ -58,10 +58,16 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
   std::vector<place_in_plan> places;
   plan_reference plan = compile(from, order, places);
   exec_shape shape{from, places};
+  std::vector<std::optional<submission>> open(plan->lanes - 1);
+  std::vector<engine::point> reached(plan->awaited_steps);
   std::vector<engine::timeline*> lanes;
   lanes.reserve(plan->lanes - 1);
-  std::vector<std::optional<submission>> open(plan->lanes - 1);
-  while (lanes.size() < lanes.capacity()) lanes.push_back(&engine::timeline::acquire());
+  try {
+    while (lanes.size() < plan->lanes - 1) lanes.push_back(&engine::timeline::acquire());
+  } catch (...) {
+    for (engine::timeline* lane : lanes) lane->release_when_drained();
+    throw;
+  }
 
   const std::lock_guard lock{mutex_};
   plan_ = std::move(plan);
@@ -72,7 +78,7 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
   last_launch_ = {};
   lanes_ = std::move(lanes);
   open_ = std::move(open);
-  reached_.resize(plan_->awaited_steps);
+  reached_ = std::move(reached);
   return CUDA_SUCCESS;
 }
 

@@ -42,7 +42,7 @@ abi::CUresult register_host(context& in, void* pointer, std::size_t bytes, unsig
 abi::CUresult unregister_host(void* pointer);
 
 // Frees all that belongs to a context. Its work is complete.
-void release_context(context& closed);
+void release_context(context& closed) noexcept;
 
 }  // namespace memory
 

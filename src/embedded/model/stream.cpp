@@ -2,6 +2,7 @@
 #include "embedded/model/stream.hpp"
 
 #include <memory>
+#include <new>
 
 #include "embedded/engine/value_writers.hpp"
 #include "embedded/engine/waiting.hpp"
@@ -52,8 +53,8 @@ struct boxed_copy {
 
 void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   line_ = &timeline::acquire();
-  context_.store(&in, std::memory_order_relaxed);
   ended_ = false;
+  context_.store(&in, std::memory_order_relaxed);
   role_ = role;
   flags_ = flags;
   of_a_thread_ = false;
@@ -63,29 +64,28 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   legacy_seen_ = 0;
   seen_by_legacy_ = 0;
   capture_.store(nullptr, std::memory_order_relaxed);
-  in.add(*this);
+  try {
+    in.add(*this);
+  } catch (...) {
+    line_->release_when_drained();
+    throw;
+  }
 }
 
 void stream::close() noexcept {
   timeline& line = *line_;
   if (line.drained()) line.make_known_to_host(line.submitted());  // what it freed is free for everybody
-  {
+  try {
     timeline::submission last{line};
     last.add(make_operation(reclaim{this}, operation_kind::work, true));
+  } catch (const std::bad_alloc&) {
+    // Without memory for its last operation it stays what it is, though nobody knows it any more, unless it needs none.
+    if (!line.drained()) return;
+    reclaim{this}.run();
   }
   line.release_when_drained();
 }
 
-void stream::end(context& of) noexcept {
-  owner().remove(*this);
-  line_->release_when_drained();
-  context_.store(&of, std::memory_order_relaxed);
-}
-
-// The legacy stream and the blocking streams of a context wait for each other. Each side reads how far the other has
-// been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
-void stream::order_with_default_stream(timeline::submission& to) {
-  if (role_ == stream_role::blocking) {
 // Whoever retires the handle has the stream to himself, but its context may have ended it in between.
 CUresult stream::destroy(stream& found, const void* handle) noexcept {
   auto& streams = this_process().streams;
@@ -99,8 +99,18 @@ CUresult stream::destroy(stream& found, const void* handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-    timeline& legacy = owner().legacy().line();
+void stream::end(context& of) noexcept {
   ended_ = true;
+  owner().remove(*this);
+  line_->release_when_drained();
+  context_.store(&of, std::memory_order_relaxed);
+}
+
+// The legacy stream and the blocking streams of a context wait for each other. Each side reads how far the other has
+// been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
+void stream::order_with_default_stream(timeline::submission& to) {
+  if (role_ == stream_role::blocking) {
+    timeline& legacy = owner().legacy().line();
     const std::uint64_t submitted = legacy.submitted();
     if (submitted <= legacy_seen_) return;
     to.add_wait({&legacy, submitted});

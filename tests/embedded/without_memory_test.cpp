@@ -1,0 +1,160 @@
+// without_memory_test.cpp - what ends, and what waits, does so where there is no memory for anything.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "memory_fixture.hpp"
+#include "out_of_memory.hpp"
+
+namespace weir::embedded {
+namespace {
+
+using WithoutMemory = memory_test;
+
+// Fills a stream that is held until the driver has no room for another operation, nor will have without memory. The last
+// value that the word gets.
+unsigned fill(CUstream s, const pinned_block& word) {
+  const out_of_memory none;
+  unsigned value = 0;
+  while (driver.cuMemsetD32Async(word.address(), value + 1, 1, s) == CUDA_SUCCESS) ++value;
+  return value;
+}
+
+template <class Call>
+CUresult without_memory(Call&& call) {
+  const out_of_memory none;
+  return call();
+}
+
+CUresult destroy_without_memory(CUstream s) {
+  return without_memory([s] { return driver.cuStreamDestroy_v2(s); });
+}
+
+// What a stream still has to do is done, though nothing can be noted down behind it.
+TEST_F(WithoutMemory, AStreamEndsWithWorkToDo) {
+  const pinned_block word{4};
+  CUstream s = nullptr;
+  ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  unsigned last = 0;
+  {
+    held gate{s};
+    last = fill(s, word);
+    EXPECT_EQ(destroy_without_memory(s), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);
+    gate.open();
+  }
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(words_at(word.address())[0], last);
+}
+
+TEST_F(WithoutMemory, AStreamEndsThatHasDoneItsWork) {
+  const pinned_block word{4};
+  const test_stream other;  // takes what room there is
+  held gate{other};
+  fill(other, word);
+  CUstream s = nullptr;
+  ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  unsigned last = 0;
+  {
+    held until_full{s};
+    last = fill(s, word);
+    until_full.open();
+    EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_SUCCESS);
+    EXPECT_EQ(words_at(word.address())[0], last);
+    EXPECT_EQ(destroy_without_memory(s), CUDA_SUCCESS);
+    gate.open();
+  }
+}
+
+// A context takes all that it has with it.
+TEST_F(WithoutMemory, AContextEnds) {
+  const std::size_t before = free_memory();
+  CUcontext own = nullptr;
+  CUstream s = nullptr;
+  CUevent e = nullptr;
+  ASSERT_EQ(driver.cuCtxCreate_v4(&own, nullptr, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_DEFAULT), CUDA_SUCCESS);
+  for (int i = 0; i < 200; ++i) {
+    CUdeviceptr block = 0;
+    ASSERT_EQ(driver.cuMemAlloc_v2(&block, 512), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemsetD8Async(block, 1, 512, s), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(without_memory([own] { return driver.cuCtxDestroy_v2(own); }), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamQuery(s), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(driver.cuEventQuery(e), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(driver.cuCtxDestroy_v2(own), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(free_memory(), before);
+}
+
+// The primary context, by a reset and by its last release, with a green one that has just ended.
+TEST_F(WithoutMemory, APrimaryContextEnds) {
+  const auto is_active = [] {
+    unsigned flags = 0;
+    int active = 0;
+    EXPECT_EQ(driver.cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+    return active != 0;
+  };
+  EXPECT_EQ(without_memory([] { return driver.cuDevicePrimaryCtxReset_v2(0); }), CUDA_SUCCESS);
+  EXPECT_FALSE(is_active());
+  EXPECT_EQ(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+  CUcontext primary = nullptr;
+  CUgreenCtx green = nullptr;
+  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGreenCtxCreate(&green, nullptr, 0, CU_GREEN_CTX_DEFAULT_STREAM), CUDA_SUCCESS);
+  EXPECT_EQ(without_memory([green] { return driver.cuGreenCtxDestroy(green); }), CUDA_SUCCESS);
+  EXPECT_TRUE(is_active());
+  EXPECT_EQ(without_memory([] { return driver.cuDevicePrimaryCtxRelease_v2(0); }), CUDA_SUCCESS);
+  EXPECT_FALSE(is_active());
+  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);  // for the end of the test
+}
+
+// A thread that waits, and finds nothing to run, sleeps.
+TEST_F(WithoutMemory, AThreadWaits) {
+  std::atomic<int> round{0};
+  std::atomic<held*> gate{nullptr};
+  std::thread opening{[&] {
+    while (round < 8) {
+      if (held* const closed = gate.exchange(nullptr)) {
+        for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // the other one sleeps by then, or will not
+        closed->open();
+        ++round;
+      }
+    }
+  }};
+  for (int i = 0; i < 8; ++i) {
+    const test_stream s;
+    held closed{s};
+    gate = &closed;
+    EXPECT_EQ(without_memory([&] { return driver.cuStreamSynchronize(s); }), CUDA_SUCCESS);
+    while (round == i) std::this_thread::yield();
+  }
+  opening.join();
+}
+
+// A stream that waits for another is run by a thread that has no memory to note that down.
+TEST_F(WithoutMemory, StreamsWaitForEachOther) {
+  const pinned_block word{4};
+  CUevent e = nullptr;
+  ASSERT_EQ(driver.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  for (unsigned i = 1; i <= 8; ++i) {
+    const test_stream s;
+    const test_stream t;
+    held gate{s};
+    ASSERT_EQ(driver.cuEventRecord(e, s), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuMemsetD32Async(word.address(), 0, 1, t), CUDA_SUCCESS);  // so that there is room for operations
+    const CUresult waited = without_memory([&] {
+      if (const CUresult status = driver.cuStreamWaitEvent(t, e, 0); status != CUDA_SUCCESS) return status;
+      if (const CUresult status = driver.cuMemsetD32Async(word.address(), i, 1, t); status != CUDA_SUCCESS)
+        return status;
+      gate.open();
+      return driver.cuStreamSynchronize(t);
+    });
+    EXPECT_EQ(waited, CUDA_SUCCESS);
+    EXPECT_EQ(words_at(word.address())[0], i);
+  }
+  EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace weir::embedded
