@@ -1,6 +1,8 @@
 // api/advice.cpp - what to do about an error.
 #include "api/advice.hpp"
 
+#include "driver/results.hpp"
+
 #include <string_view>
 
 namespace weir::detail {
@@ -50,6 +52,9 @@ const char* advice_on_value(std::string_view call) noexcept {
 }  // namespace
 
 const char* advice_on(errc code, const char* call) noexcept {
+  if (loses_context(static_cast<abi::CUresult>(code))) {
+    return "work that was queued earlier failed, and the context is lost: only ending the process mends it";
+  }
   const std::string_view name = call;
   switch (code) {
     case errc::closed: return "keep it open while it is used, and its owner longer than its references";
@@ -107,16 +112,6 @@ const char* advice_on(errc code, const char* call) noexcept {
     case errc::context_is_destroyed:
       return "the context was reset or released behind weir's back, and all that was made in it is gone, words too; "
              "from now on the objects can be made again";
-    case errc::illegal_address:
-    case errc::launch_failed:
-    case errc::launch_timeout:
-    case errc::device_assert:
-    case errc::hardware_stack_error:
-    case errc::illegal_instruction:
-    case errc::misaligned_address:
-    case errc::invalid_address_space:
-    case errc::invalid_pc:
-      return "work that was queued earlier failed, and the context is lost: only ending the process mends it";
     case errc::unknown:
       if (name.starts_with("cuImportExternal"))
         return "the descriptor is of something else, or of another kind than told";

@@ -1,4 +1,4 @@
-// driver/results.hpp - the names and texts of results, for messages.
+// driver/results.hpp - the names and texts of results, for messages, and which of them are the end of a context.
 #pragma once
 
 #include "driver/abi.hpp"
@@ -27,6 +27,22 @@ struct result_words {
 [[nodiscard]] constexpr result_words words_of(int number) noexcept {
   const result_words known = known_words_of(number);
   return known.name != nullptr ? known : result_words{"a result without a name", "newer than this version of weir"};
+}
+
+// Did work fail so that its context is lost, and with it the process? Every later call on the context answers the same.
+[[nodiscard]] constexpr bool loses_context(abi::CUresult result) noexcept {
+  switch (result) {
+    case abi::CUDA_ERROR_ILLEGAL_ADDRESS:
+    case abi::CUDA_ERROR_LAUNCH_TIMEOUT:
+    case abi::CUDA_ERROR_ASSERT:
+    case abi::CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case abi::CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case abi::CUDA_ERROR_MISALIGNED_ADDRESS:
+    case abi::CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case abi::CUDA_ERROR_INVALID_PC:
+    case abi::CUDA_ERROR_LAUNCH_FAILED: return true;
+    default: return false;
+  }
 }
 
 }  // namespace weir::detail

@@ -1,6 +1,8 @@
 // driver/verify.cpp - a table that waits for every operation.
 #include "driver/verify.hpp"
 
+#include "driver/results.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,12 +68,6 @@ held_streams& held() {
   return *the_streams;
 }
 
-// May the stream be looked at? Not while it captures, nor while that would break the capture of another one.
-[[nodiscard]] bool may_be_looked_at(const driver_table& driver, CUstream stream) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 // Asks until the stream is done or has failed, or time is over. Others may capture meanwhile, and this thread too: it
 // says that a question does no harm.
 [[nodiscard]] CUresult look(const driver_table& driver, CUstream stream, std::chrono::nanoseconds patience) {
@@ -87,9 +83,12 @@ held_streams& held() {
   return answer;
 }
 
-// What the work of the stream has failed with so far; success if nobody can tell yet.
+// What the work of the stream has failed with so far; success if nobody can tell yet, or if looking would break a capture.
 [[nodiscard]] CUresult outcome(const driver_table& driver, CUstream stream, kind after) {
-  if (!may_be_looked_at(driver, stream)) return CUDA_SUCCESS;
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult asked = driver.cuStreamIsCapturing(stream, &capturing);
+  if (loses_context(asked)) return asked;
+  if (asked != CUDA_SUCCESS || capturing != CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_SUCCESS;
   const bool is_held = held().has(stream);
   const bool once = is_held || after == kind::holding;
   const std::chrono::nanoseconds patience{once ? 0 : verification_patience.load(std::memory_order_relaxed)};

@@ -122,6 +122,28 @@ TEST_F(Verify, WhatFailedBeforeIsToldAsSuch) {
   EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
 }
 
+// A lost context answers every question with what lost it, also the first one, which is whether the stream captures.
+TEST_F(Verify, AContextThatIsLostAlreadyIsToldAsSuch) {
+  failing_table faults;
+  const verify_mode on;
+  faults.fail(&driver_table::cuStreamIsCapturing, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
+  const auto failure = failure_of([&] { fill(s, x, 2u); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::illegal_address);
+  EXPECT_NE(failure->advice().find("before the operation was queued"), std::string::npos);
+  EXPECT_EQ(faults.count(&driver_table::cuMemsetD32Async), 0);
+}
+
+TEST_F(Verify, AnOperationThatLosesTheContextAtOnceIsNamed) {
+  failing_table faults;
+  const verify_mode on;
+  faults.fail(&driver_table::cuStreamIsCapturing, 2, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
+  const auto failure = failure_of([&] { fill(s, x, 2u); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::illegal_address);
+  EXPECT_NE(failure->advice().find("was queued and then failed"), std::string::npos);
+}
+
 // Where nothing can be thrown the hook is told.
 TEST_F(Verify, WhatADestructorFindsReachesTheHook) {
   const test::unraised_errors unraised;
