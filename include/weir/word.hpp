@@ -89,12 +89,12 @@ word_ref(Memory&, std::size_t, call_site = {}) -> word_ref<typename Memory::valu
 static_assert(std::is_trivially_copyable_v<word_ref<std::uint32_t>>);
 
 // A word of our own, in pinned memory that the host and every device read and write, in a cache line of its own. It
-// costs no driver call: weir keeps pages of such words, asks the driver for a further one when they are used up, and
-// gives none back.
+// costs one small question to the driver, whether its page is still there: weir keeps pages of such words, has the driver
+// make a further one when they are used up, and gives none back.
 // Destroying one never blocks. weir's operations remember the streams that use it, and the word is used for something
 // else only when their work is done. A captured operation is not work yet: the word has to outlive the graph.
 // A reset of the primary context (cudaDeviceReset) takes the pages with it: words that were made before are not to be
-// touched after one, and a new one may be made once a call has told of it (context_is_destroyed).
+// touched after one. A new one lies in a new page, unless somebody has brought the context back past weir meanwhile.
 // Move-only; a reference to the word stays good when the word moves on. Moved-from and closed ones answer `closed`.
 // Thread safety: load and store from any thread; moving and closing as any object.
 template <word_value T>
@@ -102,8 +102,8 @@ class word {
  public:
   using value_type = T;
 
-  // Makes one that holds `value`. In a capture: allowed, in every mode. In a host function: refused. Now and then
-  // cuMemHostAlloc, which may wait for the device.
+  // Makes one that holds `value`. In a capture: allowed, in every mode. In a host function: refused.
+  // cuDevicePrimaryCtxGetState; now and then cuMemHostAlloc, which may wait for the device.
   explicit word(T value = 0, device gpu = device{}, call_site at = call_site::current())
       : slot_{&detail::take_word(gpu, at)}, address_{static_cast<T*>(slot_->address())} {
     __atomic_store_n(address_, value, __ATOMIC_RELAXED);

@@ -62,20 +62,22 @@ CUcontext primary_context(weir::device gpu, call_site at) {
   return context;
 }
 
+void forget_if_reset(device_record& record) noexcept {
+  CUcontext kept = record.primary.load(std::memory_order_acquire);
+  if (kept == nullptr) return;
+  unsigned flags = 0;
+  int active = 0;
+  const auto handle = static_cast<CUdevice>(&record - records.data());
+  const CUresult answer = driver().cuDevicePrimaryCtxGetState(handle, &flags, &active);
+  if (answer != CUDA_SUCCESS || active != 0) return;
+  if (!record.primary.compare_exchange_strong(kept, nullptr, std::memory_order_acq_rel)) return;
+  record.service.store(nullptr, std::memory_order_release);
+  record.resets.fetch_add(1, std::memory_order_release);
+  streams_destroyed.fetch_add(1, std::memory_order_release);  // and with them what threads keep for streams
+}
+
 void forget_reset_contexts() noexcept {
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    device_record& record = records[i];
-    CUcontext kept = record.primary.load(std::memory_order_acquire);
-    if (kept == nullptr) continue;
-    unsigned flags = 0;
-    int active = 0;
-    const CUresult answer = driver().cuDevicePrimaryCtxGetState(static_cast<CUdevice>(i), &flags, &active);
-    if (answer != CUDA_SUCCESS || active != 0) continue;
-    if (!record.primary.compare_exchange_strong(kept, nullptr, std::memory_order_acq_rel)) continue;
-    record.service.store(nullptr, std::memory_order_release);
-    record.resets.fetch_add(1, std::memory_order_release);
-    streams_destroyed.fetch_add(1, std::memory_order_release);  // and with them what threads keep for streams
-  }
+  for (device_record& record : records) forget_if_reset(record);
 }
 
 context_place place_of(CUcontext context, call_site at) {

@@ -33,6 +33,9 @@ struct device_record {
 // After a call was answered with context_is_destroyed: forgets the primary contexts that somebody has reset, so that the
 // next use of those devices retains them anew. What was kept of them is gone.
 [[gnu::cold]] void forget_reset_contexts() noexcept;
+// The same for one device, whoever asks: where memory is handed out that was made earlier no call would be answered so.
+// One driver call, which harms no capture.
+void forget_if_reset(device_record& record) noexcept;
 
 // The device of any context, and whether that is its primary one, which lives as long as the process.
 struct context_place {

@@ -37,16 +37,22 @@ class word_slot final : public tracked_memory {
   }
 
   // Where its page was made, which is gone if the device's context has been reset since.
-  void made_on(const device_record& its_device) noexcept {
+  void made_on(device_record& its_device) noexcept {
     device_ = &its_device;
     resets_ = its_device.resets.load(std::memory_order_acquire);
   }
-  [[nodiscard]] bool is_gone() const noexcept { return device_->resets.load(std::memory_order_acquire) != resets_; }
+  // Nobody may have noticed yet: where there is a page, a word needs no call that would be answered with it.
+  [[nodiscard]] bool is_gone() const noexcept {
+    const auto reset_since = [this] { return device_->resets.load(std::memory_order_acquire) != resets_; };
+    if (reset_since()) return true;
+    forget_if_reset(*device_);
+    return reset_since();
+  }
 
   word_slot* next = nullptr;  // among the free ones
 
  private:
-  const device_record* device_ = nullptr;
+  device_record* device_ = nullptr;
   std::uint32_t resets_ = 0;
 };
 
@@ -78,7 +84,7 @@ class word_pages {
   void add_page(device gpu, call_site at) {
     std::unique_ptr<word_slot[]> slots{new word_slot[slots_in_a_page]};
     void* page = nullptr;
-    const device_record& record = record_of(gpu, "cuMemHostAlloc", at);
+    device_record& record = record_of(gpu, "cuMemHostAlloc", at);
     const make_current current{primary_context(gpu, at), at};
     const relaxed_captures unharmed{at};
     check(driver().cuMemHostAlloc(&page, slots_in_a_page * word_slot::bytes, CU_MEMHOSTALLOC_PORTABLE),

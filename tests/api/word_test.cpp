@@ -256,6 +256,19 @@ TEST(WordAndReset, ANewWordLiesInANewPage) {
   });
 }
 
+// The word itself is the first to notice: the old page may be read no more.
+TEST(WordAndReset, ANewWordLiesInANewPageBeforeAnyOtherCall) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    { const word<std::uint32_t> old; }
+    if (!WEIR_HOLDS(driver().cuDevicePrimaryCtxReset_v2(gpu.ordinal()) == abi::CUDA_SUCCESS)) return false;
+    const failing_table calls;
+    word<std::uint32_t> fresh{4};
+    fresh.store(5);
+    return WEIR_HOLDS(fresh.load() == 5u) && WEIR_HOLDS(calls.count(&driver_table::cuMemHostAlloc) == 1);
+  });
+}
+
 // A call that throws tells of the reset, too.
 TEST(WordAndReset, AfterTheFirstErrorEverythingCanBeMadeAgain) {
   test::in_a_fresh_process([] {
