@@ -23,6 +23,15 @@ std::string text_of(const Predicate& is_it) {
   return text;
 }
 
+// The same of a capture that has not been ended past weir.
+template <class Predicate>
+std::string text_of_open(const Predicate& is_it) {
+  std::string text = text_of(is_it);
+  if (text.empty()) return text;
+  static_cast<void>(drop_ended_captures());
+  return text_of(is_it);
+}
+
 }  // namespace
 
 errc code_of_exception() noexcept {
@@ -49,7 +58,7 @@ void refuse_captured_stream(CUstream stream, const char* call, call_site at) {
 }
 
 void refuse_captured_event(CUevent event, const char* call, call_site at) {
-  const std::string begun = text_of(
+  const std::string begun = text_of_open(
       [&](const capture_record& record) { return std::ranges::find(record.events, event) != record.events.end(); });
   if (begun.empty()) return;
   fail(errc::captured_event, call, to_string(event_ref{event}),
@@ -60,7 +69,7 @@ void refuse_captured_event(CUevent event, const char* call, call_site at) {
 }
 
 void refuse_captured_context(CUcontext context, const char* call, call_site at) {
-  const std::string begun = text_of([&](const capture_record& record) {
+  const std::string begun = text_of_open([&](const capture_record& record) {
     return record.what.context == context ||
            std::ranges::any_of(record.joined, [&](const joined_stream& s) { return s.context == context; });
   });
@@ -72,7 +81,7 @@ void refuse_captured_context(CUcontext context, const char* call, call_site at) 
 }
 
 void refuse_captured_graph(CUgraph graph, const char* call, call_site at) {
-  const std::string begun = text_of([&](const capture_record& record) { return record.what.graph == graph; });
+  const std::string begun = text_of_open([&](const capture_record& record) { return record.what.graph == graph; });
   if (begun.empty()) return;
   fail(errc::illegal_state, call, to_string(graph_ref{graph}),
        fmt::format("it is the graph of {}, which lives on; end that first", begun), at);

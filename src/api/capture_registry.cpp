@@ -32,6 +32,10 @@ bool capture_record::begun_in(CUstream stream) const noexcept {
   return what.origin == stream && (stream != CU_STREAM_PER_THREAD || what.thread == thread_number());
 }
 
+bool capture_record::can_be_asked() const noexcept {
+  return what.thread == thread_number() ? begun_in(what.origin) : held_ != nullptr;
+}
+
 capture_registry& capture_registry::instance() noexcept {
   static never_destroyed<capture_registry> the_one;
   return *the_one;
@@ -50,12 +54,35 @@ void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
 }
 
 std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) noexcept {
-  const std::lock_guard lock{lock_};
-  const auto found = std::ranges::find_if(records_, [&](const auto& record) { return record->what.id == id; });
-  if (found == records_.end()) return nullptr;
-  std::unique_ptr<capture_record> taken = std::move(*found);
+  std::unique_lock lock{lock_};
+  for (;;) {
+    const auto found = std::ranges::find_if(records_, [&](const auto& record) { return record->what.id == id; });
+    if (found == records_.end()) return nullptr;
+    if ((*found)->asked == 0) {
+      std::unique_ptr<capture_record> taken = std::move(*found);
+      records_.erase(found);
+      return taken;
+    }
+    answered_.wait(lock);
+  }
+}
+
+void capture_registry::begin_end(unsigned long long id) noexcept {
+  each([&](capture_record& record) { record.ending |= record.what.id == id; });
+}
+
+void capture_registry::leave(capture_record& record) noexcept {
+  const auto found = std::ranges::find_if(records_, [&](const auto& each) { return each.get() == &record; });
+  if (found == records_.end()) return;  // another one who asked was faster
+  record.uncount();
+  record.left = std::move(*found);
   records_.erase(found);
-  return taken;
+}
+
+std::unique_ptr<capture_record> capture_registry::end_asking(capture_record& record) noexcept {
+  if (--record.asked != 0) return nullptr;
+  answered_.notify_all();
+  return std::move(record.left);
 }
 
 CUresult ask_capture(CUstream stream, capture_part& part) noexcept {
@@ -65,6 +92,12 @@ CUresult ask_capture(CUstream stream, capture_part& part) noexcept {
     answer = driver().cuStreamGetCaptureInfo_v2(stream, &part.status, &part.id, &part.graph, &part.nodes, &part.count);
   }
   return answer;
+}
+
+CUresult ask_which_capture(CUstream stream, CUstreamCaptureStatus& status, cuuint64_t& id) noexcept {
+  const CUresult answer = driver().cuStreamGetCaptureInfo_v3(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
+  if (answer != CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return answer;
+  return driver().cuStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, nullptr, nullptr);
 }
 
 capture_part capture_part_of(CUstream stream, call_site at) {
@@ -128,22 +161,20 @@ bool is_captured_event(CUevent event) noexcept {
 
 void note_failure(errc code, const char* call, call_site at) noexcept {
   const driver_table* const calls = driver_if_any();
-  if (calls == nullptr) return;
+  // Nothing broke there: weir refuses before the driver hears of it.
+  if (calls == nullptr || inside_host_function) return;
+  const auto is_good = [](const capture_record& record) { return record.first.call == nullptr; };
+  const auto is_broken = [&](const capture_record& record) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return calls->cuStreamIsCapturing(record.what.origin, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  };
+  const auto note = [&](capture_record& record, bool broken) {
+    if (broken && is_good(record)) record.first = {call, code, at, thread_id()};
+    return false;
+  };
   try {
-    std::vector<open_capture> good;
-    capture_registry::instance().each([&](const capture_record& record) {
-      if (record.first.call == nullptr && record.can_be_asked()) good.push_back(record.what);
-    });
-    for (const open_capture& capture : good) {
-      CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-      if (calls->cuStreamIsCapturing(capture.origin, &status) != CUDA_SUCCESS) continue;
-      if (status != CU_STREAM_CAPTURE_STATUS_INVALIDATED) continue;
-      capture_registry::instance().each([&](capture_record& record) {
-        if (record.what.id == capture.id && record.first.call == nullptr) {
-          record.first = {call, code, at, thread_id()};
-        }
-      });
-    }
+    static_cast<void>(capture_registry::instance().ask_each(is_good, is_broken, note));
   } catch (const std::bad_alloc&) {  // the end of the capture will not know
   }
 }

@@ -5,8 +5,11 @@
 #include "api/guard.hpp"
 #include "api/stream_state.hpp"
 
+#include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,17 +38,25 @@ struct capture_record {
 
   // Is it begun in that stream, as the calling thread names streams?
   [[nodiscard]] bool begun_in(CUstream stream) const noexcept;
-  // May the calling thread ask the origin how it is? A per-thread stream has its name in its own thread only.
-  [[nodiscard]] bool can_be_asked() const noexcept { return begun_in(what.origin); }
+  // May the calling thread ask the origin how it is? Of another thread's capture a stream that weir owns, which is there for as
+  // long as this is: others that thread may just destroy, and a GPU's driver crashes when a stream is named that is gone.
+  [[nodiscard]] bool can_be_asked() const noexcept;
 
   open_capture what;
   std::vector<joined_stream> joined;  // streams that weir has seen join, without the origin
   std::vector<CUevent> events;        // whose last record is part of the capture
   capture_offence first;
 
+  int asked = 0;        // about, by so many threads: until that is 0 it stays
+  bool ending = false;  // whoever ends it takes the record, though the driver may call it ended already
+  std::unique_ptr<capture_record> left;  // this, out of the registry: the last one who asks lets go of it
+
+  // It is open no more.
+  void uncount() noexcept { counted_.reset(); }
+
  private:
-  stream_state* held_;    // so that the origin is there to end the capture
-  capture_mark counted_;  // the capture is open for as long as this lives
+  stream_state* held_;  // so that the origin is there to end the capture
+  std::optional<capture_mark> counted_{std::in_place};
 };
 
 // All of them. The lock is held for looks at the records only, never while the driver is called.
@@ -57,8 +68,16 @@ class capture_registry {
   // Room for one more, so that add() cannot fail.
   void reserve();
   void add(std::unique_ptr<capture_record> record) noexcept;
-  // Takes the one of that id away; null if there is none.
+  // Takes the one of that id away, once nobody asks about it; null if there is none.
   [[nodiscard]] std::unique_ptr<capture_record> take(unsigned long long id) noexcept;
+  // From here on the caller ends the one of that id, and takes it.
+  void begin_end(unsigned long long id) noexcept;
+
+  // Of each that want(record) is true of and that can be asked: calls ask(record), which throws nothing, without the lock, and
+  // then, with it, learn(record, what ask said). What learn says has ended is in here no more afterwards. How many have,
+  // by now. Throws bad_alloc.
+  template <class Want, class Ask, class Learn>
+  std::size_t ask_each(Want&& want, Ask&& ask, Learn&& learn);
 
   template <class F>
   void each(F&& look) {
@@ -67,9 +86,40 @@ class capture_registry {
   }
 
  private:
+  // Both with the lock held. The second gives what the caller destroys without it.
+  void leave(capture_record& record) noexcept;
+  [[nodiscard]] std::unique_ptr<capture_record> end_asking(capture_record& record) noexcept;
+
   std::mutex lock_;
+  std::condition_variable answered_;  // a record is asked about by nobody any more
   std::vector<std::unique_ptr<capture_record>> records_;
 };
+
+template <class Want, class Ask, class Learn>
+std::size_t capture_registry::ask_each(Want&& want, Ask&& ask, Learn&& learn) {
+  std::vector<capture_record*> asked;
+  {
+    const std::lock_guard lock{lock_};
+    asked.reserve(records_.size());
+    for (const auto& record : records_) {
+      if (record->ending || !record->can_be_asked() || !want(std::as_const(*record))) continue;
+      ++record->asked;
+      asked.push_back(record.get());
+    }
+  }
+  std::size_t ended = 0;
+  for (capture_record* const record : asked) {
+    const auto answer = ask(std::as_const(*record));
+    std::unique_ptr<capture_record> gone;  // its stream may go with it, for which the driver is called
+    const std::lock_guard lock{lock_};
+    if (learn(*record, answer) && !record->ending) {
+      ++ended;
+      leave(*record);
+    }
+    gone = end_asking(*record);
+  }
+  return ended;
+}
 
 // A stream's part in a capture, as the driver tells it. What it points to is the driver's, until the next call on the
 // capture.
@@ -82,6 +132,9 @@ struct capture_part {
   std::size_t count = 0;
 };
 [[nodiscard]] CUresult ask_capture(CUstream stream, capture_part& part) noexcept;
+// Which capture it is in. Asks for nothing that the driver would have to keep, so that whoever captures there may ask for
+// that at the same time.
+[[nodiscard]] CUresult ask_which_capture(CUstream stream, CUstreamCaptureStatus& status, cuuint64_t& id) noexcept;
 [[nodiscard]] capture_part capture_part_of(CUstream stream, call_site at);
 
 // "the capture begun at main.cpp:12 in own_thread mode by thread 4711"

@@ -21,23 +21,6 @@ namespace {
 constexpr const char* begin_call = "cuStreamBeginCapture";
 constexpr const char* end_call = "cuStreamEndCapture";
 
-// Captures of this thread that were ended past weir, or with their stream, are open no more. Those of other threads are not asked: a
-// thread may just end its capture and destroy the stream, and a GPU's driver crashes when a stream is named that is gone.
-void drop_ended() {
-  std::vector<open_capture> all;
-  capture_registry::instance().each([&](const capture_record& record) {
-    const bool own = record.what.thread == thread_number() && !record.what.scoped;
-    if (own && record.can_be_asked()) all.push_back(record.what);
-  });
-  for (const open_capture& capture : all) {
-    capture_part part;
-    if (ask_capture(capture.origin, part) != CUDA_SUCCESS) continue;
-    const bool other = part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && part.id != capture.id;
-    if (part.status != CU_STREAM_CAPTURE_STATUS_NONE && !other) continue;
-    const auto ended = capture_registry::instance().take(capture.id);
-  }
-}
-
 // What weir knows of the capture that the stream takes part in, or took part in before it broke; an id of 0 if nothing.
 struct known_capture {
   open_capture what;
@@ -111,6 +94,7 @@ std::string explain(errc code, const capture_record& record, const std::vector<C
 ended_capture end_and_take(stream_ref stream, const open_capture& what, const std::vector<CUstream>& loose,
                            call_site at) {
   ended_capture ended;
+  capture_registry::instance().begin_end(what.id);
   const CUresult answer = end_in_driver(stream.get(), ended.graph);
   std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
   ended.context = what.context;
@@ -134,6 +118,23 @@ std::optional<open_capture> find_lone(unsigned long long scope, CUstream stream)
 
 }  // namespace
 
+bool drop_ended_captures() noexcept {
+  const auto by_hand = [](const capture_record& record) { return !record.what.scoped; };
+  const auto has_ended = [](const capture_record& record) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    return ask_which_capture(record.what.origin, status, id) == CUDA_SUCCESS &&
+           (status == CU_STREAM_CAPTURE_STATUS_NONE ||
+            (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id != record.what.id));
+  };
+  try {
+    return capture_registry::instance().ask_each(by_hand, has_ended, [](const capture_record&, bool e) { return e; }) !=
+           0;
+  } catch (const std::bad_alloc&) {
+    return false;  // the next one to ask will see
+  }
+}
+
 open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at) {
   const CUstream handle = usable(stream, begin_call, at);
   if (is_legacy(handle)) {
@@ -142,7 +143,7 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   }
   if (!is_one(options.mode))
     fail(errc::invalid_value, begin_call, to_string(stream), "the mode is none of capture_mode", at);
-  if (captures_open()) drop_ended();
+  if (captures_open()) static_cast<void>(drop_ended_captures());
   auto record = std::make_unique<capture_record>(handle);
   capture_registry::instance().reserve();
   open_capture& what = record->what;

@@ -49,6 +49,10 @@ void abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept;
   return open_captures.load(std::memory_order_relaxed) != 0 && !in_forked_child();
 }
 
+// Captures begun by hand that were ended past weir, or with their stream, are open no more: asks all that can be asked, and
+// says whether there were any. Until then what waits for the end of captures does.
+bool drop_ended_captures() noexcept;
+
 // The following are asked only while any is open.
 
 // The stream has joined a capture, perhaps.

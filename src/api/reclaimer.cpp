@@ -1,6 +1,7 @@
 // api/reclaimer.cpp - weir's own thread.
 #include "api/reclaimer.hpp"
 
+#include "api/captures.hpp"
 #include "api/guard.hpp"
 #include "api/never_destroyed.hpp"
 #include "driver/forked_child.hpp"
@@ -138,6 +139,7 @@ class reclaimer {
       };
       run_all(earlier.first);
       run_all(take_all());
+      if (captured != 0 && captures_open() && drop_ended_captures()) continue;  // one that nobody told us the end of
       sleep(busy, captured, pause);
     }
   }
