@@ -142,7 +142,6 @@ void stream_memory::close(stream_ref stream, call_site at) {
   if (closed()) return;
   const subject on = subject::memory(address_);
   const CUstream handle = usable(stream, "cuMemFreeAsync", at);
-  const relaxed_in_our_captures unharmed{at};
   const first_failure failure = free_in(handle);
   check(failure, on, at);
 }
@@ -199,6 +198,8 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
     first_failure wait_failure;
     if (uses_ != nullptr) uses_->make_wait(stream, wait_failure);
     if (wait_failure.code == errc::success) {
+      // Destructors come anywhere, also beside a capture that somebody else began, which the free would break.
+      const relaxed_captures unharmed{failure};
       const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
       if (refused_for_capture(answer, stream)) [[unlikely]] {
         free_later(own);

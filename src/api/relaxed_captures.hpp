@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/check.hpp"
+#include "api/first_failure.hpp"
 #include "api/guard.hpp"
 #include "driver/abi.hpp"
 
@@ -19,16 +20,25 @@ namespace weir::detail {
 class relaxed_captures {
  public:
   explicit relaxed_captures(call_site at) {
-    check(driver().cuThreadExchangeStreamCaptureMode(&mode_), "cuThreadExchangeStreamCaptureMode", {}, at);
+    check(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_, {}, at);
+    exchanged_ = true;
+  }
+  // Where nothing can be thrown: what comes then is called all the same.
+  explicit relaxed_captures(first_failure& failure) noexcept {
+    const CUresult answer = driver().cuThreadExchangeStreamCaptureMode(&mode_);
+    failure.note(answer, call_);
+    exchanged_ = answer == CUDA_SUCCESS;
   }
   relaxed_captures(const relaxed_captures&) = delete;
   relaxed_captures& operator=(const relaxed_captures&) = delete;
   ~relaxed_captures() {
-    check_unraised(driver().cuThreadExchangeStreamCaptureMode(&mode_), "cuThreadExchangeStreamCaptureMode", {});
+    if (exchanged_) check_unraised(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_, {});
   }
 
  private:
+  static constexpr const char* call_ = "cuThreadExchangeStreamCaptureMode";
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // of the thread, between the two
+  bool exchanged_ = false;
 };
 
 // The same for hot paths: one load unless a capture that was begun through weir is open. In those that were begun
