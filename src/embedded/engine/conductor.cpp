@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "embedded/engine/driver_thread.hpp"
+#include "embedded/engine/futex.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/written.hpp"
 
@@ -95,15 +96,26 @@ bool conductor::step_towards(point until) noexcept {
 bool conductor::run_one(timeline& line) noexcept {
   if (!line.try_own()) return false;
   const std::uint64_t before = line.completed();
+  std::uint32_t seen = host_runs_.load(std::memory_order_acquire);
   const stop why = line.run(runner::helper, before + 1);
   if (why != stop::host) return line.completed() != before;
+  // Until its thread has let go of the timeline, too, which decides who can make the next step.
+  const auto has_run = [&] { return line.completed() != before && (line.state() & timeline::owned) == 0; };
+  constexpr int most_spins = 200;  // some 10 us
+  for (int spins = 0; spins < most_spins && !has_run(); ++spins) pause();
   const auto patience_ends = std::chrono::steady_clock::now() + host_function_patience;
-  // Also until its thread has let go of the timeline, which decides who can make the next step.
-  while ((line.completed() == before || (line.state() & timeline::owned) != 0) &&
-         std::chrono::steady_clock::now() < patience_ends) {
-    std::this_thread::yield();
+  while (!has_run()) {
+    const auto left = patience_ends - std::chrono::steady_clock::now();
+    if (left <= 0ns) break;
+    futex_wait_for(host_runs_, seen, left);
+    seen = host_runs_.load(std::memory_order_acquire);
   }
   return true;
+}
+
+void conductor::host_function_ran() noexcept {
+  host_runs_.fetch_add(1, std::memory_order_release);
+  futex_wake(host_runs_, 1);
 }
 
 void conductor::make_patient_steps() noexcept {

@@ -31,6 +31,9 @@ class conductor {
   // Makes steps until the point is reached.
   void conduct(point until) noexcept;
 
+  // The thread of the host functions has run one, or what came after it, and has let go of the timeline.
+  void host_function_ran() noexcept;
+
  private:
   bool step() noexcept;                     // one operation of any timeline
   bool step_towards(point until) noexcept;  // one that stands between now and the point
@@ -45,7 +48,8 @@ class conductor {
   spin_lock active_lock_;
   std::vector<timeline*> active_;  // those that may have something to run, in the order of their first submission
 
-  std::atomic<std::uint64_t> activity_{0};  // calls and steps so far
+  std::atomic<std::uint32_t> host_runs_{0};  // host functions so far; a step that has made one sleeps on it
+  std::atomic<std::uint64_t> activity_{0};   // calls and steps so far
   std::atomic<bool> patient_thread_started_{false};
 };
 

@@ -181,6 +181,7 @@ void scheduler::run_host_functions() noexcept {
     if (timeline* line = host_ready_.pop()) {
       line->own_parked();
       line->run(runner::host_thread, line->completed() + slice_);
+      if (stepping()) conductor_->host_function_ran();
       idle.reset();
     } else if (!idle.once_more()) {
       host_thread_.gives_up();
