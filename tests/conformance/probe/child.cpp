@@ -155,11 +155,11 @@ void prepare_case(const Case& c) {
   }
 }
 
-void run_case(const Case& c, bool set_up) {
+void run_case(const Case& c, bool set_up, double patience_s) {
   Rec r;
   if (set_up) clear_cells();
   const int factor = c.flags & SLOW ? kSlowFactor : 1;
-  begin_patience(factor);
+  begin_patience(patience_s * factor);
   g_case_factor = factor;
   g_case_fired = false;
   g_case_began_ms = now_ms();
@@ -203,7 +203,7 @@ int child_main(const std::vector<size_t>& list, double patience_s) {
   for (size_t n = 0; n < list.size(); n++) {
     prepare_case(cases()[list[n]]);
     protocol("B " + std::to_string(list[n]));
-    run_case(cases()[list[n]], !raw);
+    run_case(cases()[list[n]], !raw, patience_s);
     protocol("E");
     // After the last case it does not matter.
     if (check && n + 1 < list.size() && !healthy()) {

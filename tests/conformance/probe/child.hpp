@@ -20,7 +20,7 @@ void child_environment(bool alone);  // before the library is loaded
 void child_setup();                  // device, context, scratch memory; throws Abort
 void child_warm_up();  // each kind of work once, so that nothing is loaded lazily while a case holds a stream
 void prepare_case(const Case& c);  // what may take long, before the time of the case begins
-void run_case(const Case& c, bool set_up);
+void run_case(const Case& c, bool set_up, double patience_s);
 
 // Is the process fit for another case? A capture left open, work left running, another current context, a changed thread
 // mode or a context in error say no.

@@ -26,7 +26,7 @@ struct HGate::Shared {
 
   bool reaches(const int& count, int n, int ms) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, std::chrono::milliseconds(ms), [&] { return count >= n; });
+    return wait_for(changed, lock, ms, [&] { return count >= n; });
   }
 };
 
@@ -70,7 +70,7 @@ Blk blocking(const std::function<void()>& release, const std::function<CUresult(
   bool blocked = false;
   std::thread releaser([&] {
     std::unique_lock lock(mutex);
-    if (changed.wait_for(lock, std::chrono::milliseconds(ms), [&] { return done; })) return;
+    if (wait_for(changed, lock, ms, [&] { return done; })) return;
     blocked = true;
     lock.unlock();
     release();

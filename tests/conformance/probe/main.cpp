@@ -75,7 +75,7 @@ int run_in_process(const Options& options) {
     prepare_case(c);
     printf("%s\n", c.name.c_str());
     fflush(stdout);
-    run_case(c, set_up);
+    run_case(c, set_up, kPatience);
     if (set_up) printf("healthy=%d\n", healthy() ? 1 : 0);
     fflush(stdout);
   }

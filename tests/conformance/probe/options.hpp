@@ -1,6 +1,8 @@
 // probe/options.hpp - what the command line asks for.
 #pragma once
 
+#include "probe/patience.hpp"
+
 #include <string>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct Options {
 
   // Of a child.
   std::vector<size_t> cases;
-  double patience = 7;
+  double patience = kPatience;
 
   // Is the case one of those that filter, skip and exact leave?
   bool selects(const std::string& name) const;

@@ -1,6 +1,7 @@
 // probe/patience.cpp - how long the probe waits for what, and what it opens when a case is over.
 #include "probe/patience.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -10,9 +11,9 @@
 namespace weir::conformance {
 namespace {
 
-constexpr int kGateMs = 8500;
+constexpr double kGateFactor = 1.2;  // the parent waits 1.4 times as long as the watchdog
 
-std::atomic<int> g_gate_ms{kGateMs};
+std::atomic<int> g_gate_ms{static_cast<int>(kPatience * 1000 * kGateFactor)};
 std::mutex g_mutex;
 std::vector<std::function<void()>> g_releases;
 
@@ -24,11 +25,19 @@ void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms
 
 int gate_limit_ms() { return g_gate_ms; }
 
+Looking::Looking(int ms)
+    : left_(std::chrono::milliseconds(ms)), last_(Clock::now()), end_(last_ + left_ + std::chrono::seconds(1)) {}
+
+bool Looking::over() {
+  const Clock::time_point now = Clock::now();
+  left_ -= std::min<Clock::duration>(now - std::exchange(last_, now), kLook);
+  return left_ <= Clock::duration::zero() || now > end_;
+}
+
 bool wait_for(const std::function<bool()>& f, int ms) {
-  const Clock::time_point begin = Clock::now();
-  for (;;) {
+  for (Looking looking(ms);;) {
     if (f()) return true;
-    if (seconds_since(begin) * 1000 > ms) return f();
+    if (looking.over()) return f();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
@@ -43,8 +52,8 @@ void release_all() {
   for (auto& f : g_releases) f();
 }
 
-void begin_patience(int factor) {
-  g_gate_ms = kGateMs * factor;
+void begin_patience(double seconds) {
+  g_gate_ms = static_cast<int>(seconds * 1000 * kGateFactor);
   std::lock_guard lock(g_mutex);
   g_releases.clear();
 }

@@ -2,10 +2,10 @@
 #include "probe/trace.hpp"
 
 #include "probe/driver.hpp"
+#include "probe/patience.hpp"
 #include "probe/record.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 namespace weir::conformance {
@@ -46,7 +46,7 @@ std::string Trace::str() {
 
 bool Trace::wait_size(size_t n, int ms) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(ms), [&] { return names_.size() >= n; });
+  return wait_for(changed_, lock, ms, [&] { return names_.size() >= n; });
 }
 
 Trace& new_trace() { return *leak<Trace>(); }

@@ -6,7 +6,6 @@
 #include "probe/record.hpp"
 
 #include <cstring>
-#include <thread>
 
 namespace weir::conformance {
 
@@ -32,12 +31,7 @@ void clear_cells() {
 }
 
 bool wait_cell(const Cell& c, uint32_t v, int ms) {
-  const Clock::time_point begin = Clock::now();
-  for (;;) {
-    if (c.get() == v) return true;
-    if (seconds_since(begin) * 1000 > ms) return c.get() == v;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
+  return wait_for([&] { return c.get() == v; }, ms);
 }
 
 bool early(const Cell& c, uint32_t v) { return wait_cell(c, v, kNotYetMs); }
