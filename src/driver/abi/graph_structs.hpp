@@ -69,12 +69,14 @@ struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2 {
   const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* paramsArray;
   unsigned numExtSems;
 };
+using CUDA_EXT_SEM_SIGNAL_NODE_PARAMS = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2;
 
 struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2 {
   CUexternalSemaphore* extSemArray;
   const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* paramsArray;
   unsigned numExtSems;
 };
+using CUDA_EXT_SEM_WAIT_NODE_PARAMS = CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2;
 
 struct CUDA_MEM_ALLOC_NODE_PARAMS {
   CUmemPoolProps poolProps;
