@@ -10,7 +10,9 @@
 #include <weir/stream.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -104,6 +106,57 @@ class WEIR_EXPORT graph_ref {
   // The copy of that node in a graph that clone() made of its own graph. cuGraphNodeFindInClone.
   [[nodiscard]] graph_node find_clone_of(graph_node original, call_site at = call_site::current()) const;
 
+  // Adds a node that does what the parameters say, after those in the list: g.add(fill_parameters{x, 1.0f}, {a, b}). It
+  // gives the node as what it is. There are fill_, copy_, host_function_, child_graph_, empty_, event_record_,
+  // event_wait_, allocation_, free_, value_batch_, kernel_, semaphore_signal_ and semaphore_wait_parameters, and if_,
+  // if_else_, while_ and switch_parameters, each in a header of its kind (graph_nodes.hpp has all). What they keep, the
+  // graph keeps. Strong: if it fails nothing was added. A node of another graph in the list is refused (invalid_value), and
+  // so is one that is named twice. Copies, fills and waits belong to the context of their memory, else to the current one,
+  // else to the primary one of device 0. While the graph is being captured: allowed; no operation of the streams comes
+  // after it by itself. cuGraphAddNode, and where there are owners cuUserObjectCreate, cuGraphRetainUserObject.
+  template <detail::node_parameters What>
+  typename What::node_type add(const What& what, dependency_list after = {},
+                               call_site at = call_site::current()) const {
+    CUgraphNode_st* const added = detail::node_access::add(what, handle_, after, at);
+    return typename What::node_type{detail::known_kind{}, graph_node{added, handle_}};
+  }
+
+  // A node that comes after all of these: itself if it is one, else a new empty one. cuGraphAddNode.
+  graph_node join(dependency_list nodes, call_site at = call_site::current()) const;
+
+  // Takes a node and its edges out, and lets go of what it kept. From then on it names nothing. Executables stay what they
+  // are. The driver refuses it while the graph is being captured (illegal_state), and of graphs that allocate or free
+  // (not_supported). cuGraphDestroyNode.
+  void remove(graph_node node, call_site at = call_site::current()) const;
+
+  // Orders two nodes of this graph, or takes such an order out. Strong: of several either all or none. Refused
+  // (invalid_value, with the edge and the reason in the text): a node that is none or another graph's, an order of a node
+  // and itself, one that is there already, or is not there, one that is named twice; and data that these kinds do not
+  // have. A cycle can be built, and is refused where it is instantiated. Taking out is refused by the driver as remove().
+  // cuGraphAddDependencies, cuGraphRemoveDependencies.
+  void add_dependency(graph_node from, graph_node to, edge_data data = {}, call_site at = call_site::current()) const {
+    const graph_edge edge{from, to, data};
+    add_dependencies({&edge, 1}, at);
+  }
+  void add_dependencies(std::span<const graph_edge> edges, call_site at = call_site::current()) const;
+  void remove_dependency(graph_node from, graph_node to, edge_data data = {},
+                         call_site at = call_site::current()) const {
+    const graph_edge edge{from, to, data};
+    remove_dependencies({&edge, 1}, at);
+  }
+  void remove_dependencies(std::span<const graph_edge> edges, call_site at = call_site::current()) const;
+
+  // A name of a node, for finding it again and for texts and pictures. A later one replaces an earlier one, an empty one
+  // takes it away; several nodes may have the same. Handles do not survive copying a graph; tags do: clone(),
+  // child_graph_parameters and instantiate() take them along. They go with the node and with the graph; of a graph that
+  // somebody else destroys, with the last that it leaves behind. cuUserObjectCreate, cuGraphRetainUserObject, once a graph.
+  void tag(graph_node node, std::string_view name, call_site at = call_site::current()) const;
+  // The tag; empty if it has none. No driver call.
+  [[nodiscard]] std::string tag_of(graph_node node, call_site at = call_site::current()) const;
+  // The node of this graph, not of its parts, with that tag; none (a null one) if there is none; several are refused
+  // (invalid_value). No driver call.
+  [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const;
+
   // Makes an executable of what the graph is now: later changes do not touch it, and it needs the graph no more. In the
   // current context, or, where there is none, in the primary context of device 0. Fails with the reason and the node in
   // its text: a cycle, a condition that no node uses, an operation that has to stay on the host. A graph that is being
@@ -132,6 +185,8 @@ class WEIR_EXPORT graph_ref {
 };
 
 static_assert(std::is_trivially_copyable_v<graph_ref> && sizeof(graph_ref) == sizeof(void*));
+
+constexpr graph_ref graph_node::graph() const noexcept { return graph_ref{graph_}; }
 
 // A graph of our own: what capture() gives, or what is built by hand. It converts to its reference and has its
 // operations. Move-only; moved-from and closed ones answer `closed` when used.
@@ -167,6 +222,31 @@ class WEIR_EXPORT graph {
   [[nodiscard]] graph clone(call_site at = call_site::current()) const;
   [[nodiscard]] graph_node find_clone_of(graph_node original, call_site at = call_site::current()) const {
     return ref().find_clone_of(original, at);
+  }
+  template <detail::node_parameters What>
+  typename What::node_type add(const What& what, dependency_list after = {}, call_site at = call_site::current()) {
+    return ref().add(what, after, at);
+  }
+  graph_node join(dependency_list nodes, call_site at = call_site::current()) { return ref().join(nodes, at); }
+  void remove(graph_node node, call_site at = call_site::current()) { ref().remove(node, at); }
+  void add_dependency(graph_node from, graph_node to, edge_data data = {}, call_site at = call_site::current()) {
+    ref().add_dependency(from, to, data, at);
+  }
+  void add_dependencies(std::span<const graph_edge> edges, call_site at = call_site::current()) {
+    ref().add_dependencies(edges, at);
+  }
+  void remove_dependency(graph_node from, graph_node to, edge_data data = {}, call_site at = call_site::current()) {
+    ref().remove_dependency(from, to, data, at);
+  }
+  void remove_dependencies(std::span<const graph_edge> edges, call_site at = call_site::current()) {
+    ref().remove_dependencies(edges, at);
+  }
+  void tag(graph_node node, std::string_view name, call_site at = call_site::current()) { ref().tag(node, name, at); }
+  [[nodiscard]] std::string tag_of(graph_node node, call_site at = call_site::current()) const {
+    return ref().tag_of(node, at);
+  }
+  [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const {
+    return ref().find(tag, at);
   }
   // In the context of the stream that it was captured in; of other graphs as the reference does it.
   [[nodiscard]] graph_exec instantiate(instantiate_options options = {}, call_site at = call_site::current()) const;

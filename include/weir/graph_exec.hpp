@@ -9,9 +9,15 @@
 #include <weir/handle.hpp>
 #include <weir/stream.hpp>
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace weir {
+
+namespace detail {
+class exec_state;
+}
 
 // Why an executable cannot be made into what another graph describes; the numbers are the driver's.
 enum class update_reason : unsigned {
@@ -36,6 +42,28 @@ struct graph_update {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return reason == update_reason::none; }
 };
 
+class graph_exec;
+
+namespace detail {
+
+// Around the change of one node of an executable: makes room for the owners before, has them kept in place of those of
+// the node before once it is done.
+class WEIR_EXPORT node_change {
+ public:
+  node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at);
+  node_change(const node_change&) = delete;
+  node_change& operator=(const node_change&) = delete;
+  ~node_change();
+  void done() noexcept;
+
+ private:
+  graph_exec& exec_;
+  graph_node node_;
+  bool pushed_ = false;  // the context of the executable, which may be needed
+};
+
+}  // namespace detail
+
 // An executable graph of our own, as graph::instantiate() makes it.
 // Launches of one executable run one after the other, in whatever streams; those of different ones may overlap.
 // Move-only; moved-from and closed ones answer `closed` when used.
@@ -49,7 +77,8 @@ class WEIR_EXPORT graph_exec {
   graph_exec(graph_exec&& other) noexcept
       : handle_{std::exchange(other.handle_, detail::closed_handle<CUgraphExec_st>())},
         context_{other.context_},
-        flags_{other.flags_} {}
+        flags_{other.flags_},
+        state_{std::exchange(other.state_, nullptr)} {}
   graph_exec& operator=(graph_exec&& other) noexcept;
   // Never blocks: launches that are queued run to their end, and what the graph keeps alive lives until then. What fails
   // goes to on_unraised_error. In a host function: allowed; the destruction is left to another thread. In a capture:
@@ -74,6 +103,33 @@ class WEIR_EXPORT graph_exec {
   // Strong: if that throws, the executable is what it was. cuGraphExecUpdate, cuGraphInstantiateWithParams.
   graph_update update_or_reinstantiate(graph_ref source, call_site at = call_site::current());
 
+  // Changes what one node does in launches from now on; those that are queued stay what they were, and so does the node
+  // in its graph. The node is one of the graph that this was made of, which is still there. The parameters are all of it:
+  // exec.set(a, fill_parameters{x, 2.0f}). What they keep is kept until no launch can use it: until they are replaced, by
+  // this or by update(), or the executable is gone, and the launches before that are done. Launches past weir
+  // (cuGraphLaunch) are not known of; what a released executable kept is kept for good. What the driver refuses stays what it was: a node of another
+  // graph, other kinds of memory, other contexts, another shape (invalid_value; of child graphs
+  // graph_exec_update_failure), memory nodes and conditional ones at compile time. cuGraphExecMemsetNodeSetParams,
+  // cuGraphExecMemcpyNodeSetParams, cuGraphExecHostNodeSetParams, ...
+  template <detail::node_parameters What>
+  void set(typename What::node_type node, const What& what, call_site at = call_site::current()) {
+    detail::node_change change{*this, node, detail::node_access::owners_of(what), at};
+    detail::node_access::set_in(what, handle_, node, at);
+    change.done();
+  }
+
+  // Switches a node off in launches from now on: it does nothing then, and keeps its place in the order, and its
+  // parameters, which can still be set. Kernels, copies and fills only (else invalid_value). update() leaves it off.
+  // cuGraphNodeSetEnabled, cuGraphNodeGetEnabled.
+  void disable(graph_node node, call_site at = call_site::current());
+  void enable(graph_node node, call_site at = call_site::current());
+  [[nodiscard]] bool enabled(graph_node node, call_site at = call_site::current()) const;
+
+  // The node that had this tag in the graph, and not in a part of it, when this was made of it: for set() and the others,
+  // as long as that graph is there. None (a null one) if there was none; several are refused (invalid_value). No driver
+  // call.
+  [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const;
+
   // The options that it has. Never says that it was uploaded; and the driver does not tell node_priorities, so an adopted
   // one seems to have none. cuGraphExecGetFlags.
   [[nodiscard]] instantiate_options options(call_site at = call_site::current()) const;
@@ -92,6 +148,7 @@ class WEIR_EXPORT graph_exec {
  private:
   friend class graph;
   friend class graph_ref;
+  friend class detail::node_change;
   graph_exec(CUgraphExec_st* handle, CUctx_st* context, unsigned flags) noexcept
       : handle_{handle}, context_{context}, flags_{flags} {}
   static graph_exec make(graph_ref source, CUctx_st* context, unsigned flags, std::optional<stream_ref> upload_in,
@@ -100,6 +157,7 @@ class WEIR_EXPORT graph_exec {
   CUgraphExec_st* handle_;
   CUctx_st* context_;  // where it was instantiated; null if nobody knows
   unsigned flags_;
+  detail::exec_state* state_ = nullptr;  // the tags, and what set() keeps; null as long as there is neither
 };
 
 }  // namespace weir

@@ -40,6 +40,11 @@ namespace weir {
 [[nodiscard]] WEIR_EXPORT std::string to_string(graph_ref graph);
 [[nodiscard]] inline std::string to_string(const graph& owner) { return to_string(owner.ref()); }
 
+// "node 0x55d0c8", 'node "scale" 0x55d0c8' if it has a tag, "no node".
+[[nodiscard]] WEIR_EXPORT std::string to_string(graph_node node);
+// "fill", "host function".
+[[nodiscard]] WEIR_EXPORT std::string to_string(node_kind kind);
+
 // The name in weir: "out_of_memory"; "errc 4711" for a number without one.
 [[nodiscard]] WEIR_EXPORT std::string to_string(errc code);
 

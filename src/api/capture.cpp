@@ -64,7 +64,7 @@ capture_info capture_info_of(stream_ref stream, call_site at) {
   for (std::size_t i = 0; i < part.count; ++i) {
     edge_data data;
     if (part.edges != nullptr) data = {part.edges[i].from_port, part.edges[i].to_port, part.edges[i].type};
-    info.frontier.push_back({graph_node{part.nodes[i]}, data});
+    info.frontier.push_back({graph_node{part.nodes[i], part.graph}, data});
   }
   return info;
 }

@@ -3,6 +3,7 @@
 
 #include "api/capture_joins.hpp"
 #include "api/capture_registry.hpp"
+#include "api/graph_book.hpp"
 #include "api/host_failures.hpp"
 
 #include <weir/to_string.hpp>
@@ -169,6 +170,7 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   }
   what.id = part.id;
   what.graph = part.graph;
+  forget_graph(part.graph);
   const open_capture begun = what;
   capture_registry::instance().add(std::move(record));
   return begun;

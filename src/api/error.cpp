@@ -24,7 +24,7 @@ class category final : public std::error_category {
       case errc::closed: return "closed: the object was closed, released or moved from";
       case errc::not_recorded: return "not_recorded: the event was never recorded";
       case errc::timing_disabled: return "timing_disabled: the event was made without timing";
-      case errc::wrong_type: return "wrong_type: a foreign object is not what its protocol says";
+      case errc::wrong_type: return "wrong_type: an object is not of the type that it is taken for";
       case errc::exhausted: return "exhausted: no stream of the pool is left to lend";
       default: break;
     }

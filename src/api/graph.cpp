@@ -6,7 +6,10 @@
 
 #include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/conditional_bodies.hpp"
+#include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
+#include "api/node_calls.hpp"
 #include "api/reclaimer.hpp"
 
 #include <fmt/format.h>
@@ -37,7 +40,7 @@ std::vector<graph_node> list_of(const Ask& ask, const char* call, graph_ref of, 
   if (count != 0) check(ask(handles.data(), &count), call, subject::graph(of.get()), at);
   std::vector<graph_node> nodes;
   nodes.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) nodes.emplace_back(handles[i]);
+  for (std::size_t i = 0; i < count; ++i) nodes.emplace_back(handles[i], of.get());
   return nodes;
 }
 
@@ -103,6 +106,7 @@ class nameless_file {
 };
 
 void destroy(CUgraph_st* handle) noexcept {
+  detail::forget_graph(handle);
   detail::check_unraised(driver().cuGraphDestroy(handle), "cuGraphDestroy", subject::graph(handle));
 }
 
@@ -129,15 +133,6 @@ void detail::keep_in_graph(CUgraph_st* graph, chore& object, call_site at) {
   if (answer == abi::CUDA_SUCCESS) return;
   check_unraised(driver().cuUserObjectRelease(owner, 1), "cuUserObjectRelease", subject::graph(handle));
   check(answer, "cuGraphRetainUserObject", subject::graph(handle), at);
-}
-
-node_kind graph_node::kind(call_site at) const {
-  constexpr const char* call = "cuGraphNodeGetType";
-  detail::permit(call, {}, at);
-  if (handle_ == nullptr) detail::fail(errc::invalid_value, call, "no node", "ask a node of a graph", at);
-  abi::CUgraphNodeType type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
-  check(driver().cuGraphNodeGetType(handle_, &type), call, {}, at);
-  return static_cast<node_kind>(type);
 }
 
 std::vector<graph_node> graph_ref::nodes(call_site at) const {
@@ -178,7 +173,8 @@ std::vector<graph_edge> graph_ref::edges(call_site at) const {
   std::vector<graph_edge> edges;
   edges.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    edges.push_back({graph_node{from[i]}, graph_node{to[i]}, {data[i].from_port, data[i].to_port, data[i].type}});
+    edges.push_back(
+        {graph_node{from[i], handle}, graph_node{to[i], handle}, {data[i].from_port, data[i].to_port, data[i].type}});
   }
   return edges;
 }
@@ -186,16 +182,27 @@ std::vector<graph_edge> graph_ref::edges(call_site at) const {
 graph graph_ref::clone(call_site at) const {
   CUgraph_st* const handle = usable(*this, "cuGraphClone", at);
   abi::CUgraph copy = nullptr;
-  check(driver().cuGraphClone(&copy, handle), "cuGraphClone", subject::graph(handle), at);
-  return graph::adopt(copy, at);
+  if (const abi::CUresult answer = driver().cuGraphClone(&copy, handle); answer != abi::CUDA_SUCCESS) {
+    detail::fail_copying(answer, *this, at);
+  }
+  detail::forget_graph(copy);
+  graph made = graph::adopt(copy, at);
+  detail::copy_tags(handle, copy, at);
+  return made;
 }
 
 graph_node graph_ref::find_clone_of(graph_node original, call_site at) const {
   constexpr const char* call = "cuGraphNodeFindInClone";
   CUgraph_st* const handle = usable(*this, call, at);
   abi::CUgraphNode copy = nullptr;
-  check(driver().cuGraphNodeFindInClone(&copy, original.get(), handle), call, subject::graph(handle), at);
-  return graph_node{copy};
+  const abi::CUgraphNode node = detail::usable(original, call, at);
+  if (const abi::CUresult answer = driver().cuGraphNodeFindInClone(&copy, node, handle); answer != abi::CUDA_SUCCESS) {
+    detail::fail(static_cast<errc>(answer), call, to_string(*this),
+                 "this has to be a clone of the graph that the node is of, and the node to have been there when it was "
+                 "made",
+                 at);
+  }
+  return graph_node{copy, handle};
 }
 
 std::string graph_ref::dot(dot_detail tell, call_site at) const {
@@ -211,6 +218,7 @@ graph::graph(call_site at) : handle_{detail::closed_handle<CUgraph_st>()} {
   detail::permit("cuGraphCreate", {}, at);
   abi::CUgraph made = nullptr;
   check(driver().cuGraphCreate(&made, 0), "cuGraphCreate", {}, at);
+  detail::forget_graph(made);
   handle_ = made;
 }
 
@@ -240,7 +248,10 @@ void graph::close(call_site at) {
   if (closed()) return;
   CUgraph_st* const handle = usable(ref(), "cuGraphDestroy", at);
   handle_ = detail::closed_handle<CUgraph_st>();
-  check(driver().cuGraphDestroy(handle), "cuGraphDestroy", subject::graph(handle), at);
+  detail::leaving_notes notes{handle};
+  const abi::CUresult answer = driver().cuGraphDestroy(handle);
+  if (answer != abi::CUDA_SUCCESS) notes.kept();
+  check(answer, "cuGraphDestroy", subject::graph(handle), at);
 }
 
 CUgraph_st* graph::release(call_site at) {

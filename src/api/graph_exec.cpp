@@ -5,14 +5,16 @@
 
 #include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/exec_state.hpp"
+#include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
+#include "api/instantiation_failure.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 #include "api/relaxed_captures.hpp"
 
-#include <fmt/format.h>
-
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -40,18 +42,6 @@ void check_options(const instantiate_options& options, graph_ref on, call_site a
   if (options.auto_free_on_launch && options.device_launch) {
     detail::fail(errc::invalid_value, instantiate_call, to_string(on),
                  "a graph that the device launches cannot free on launch; choose one of the two", at);
-  }
-}
-
-const char* words_on(abi::CUgraphInstantiateResult result) noexcept {
-  switch (result) {
-    case abi::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE: return "the graph cannot be ordered: it has a cycle";
-    case abi::CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
-      return "a node does what an executable of these options cannot do";
-    case abi::CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
-      return "the nodes of a graph that the device launches have to be of one context";
-    case abi::CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED: return "a condition is used by no node of the graph";
-    default: return "";
   }
 }
 
@@ -88,14 +78,17 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
   if (context == nullptr) context = detail::primary_context(device{}, at);
   const detail::make_current current{context, at};
   const detail::relaxed_captures unharmed{at};
+  std::unique_ptr<detail::exec_state> state;
+  if (detail::tag_list tags = detail::noted_tags(handle); !tags.empty()) {
+    state = std::make_unique<detail::exec_state>();
+    state->tags = std::move(tags);
+  }
   abi::CUgraphExec made = nullptr;
   const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&made, handle, &params);
-  if (answer == abi::CUDA_SUCCESS) return graph_exec{made, context, flags};
-  const char* const words = words_on(params.result_out);
-  if (*words == '\0') detail::fail(static_cast<errc>(answer), instantiate_call, subject::graph(handle), at);
-  const std::string which =
-      params.hErrNode_out == nullptr ? "" : fmt::format(" (node {})", fmt::ptr(params.hErrNode_out));
-  detail::fail(static_cast<errc>(answer), instantiate_call, to_string(source), words + which, at);
+  if (answer != abi::CUDA_SUCCESS) detail::fail_instantiation(answer, params, source, at);
+  graph_exec exec{made, context, flags};
+  exec.state_ = state.release();
+  return exec;
 }
 
 graph_exec graph_ref::instantiate(instantiate_options options, call_site at) const {
@@ -127,17 +120,27 @@ graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
   std::swap(handle_, taken.handle_);
   std::swap(context_, taken.context_);
   std::swap(flags_, taken.flags_);
+  std::swap(state_, taken.state_);
   return *this;
 }
 
 graph_exec::~graph_exec() {
   if (closed()) return;
+  detail::exec_state::end(state_);
   detail::run_outside_host_functions([handle = handle_] { destroy(handle); });
 }
 
 void graph_exec::launch(stream_ref stream, call_site at) const {
-  CUgraphExec_st* const exec = usable_exec(handle_, "cuGraphLaunch", at);
-  check(driver().cuGraphLaunch(exec, launchable(stream, "cuGraphLaunch", at)), "cuGraphLaunch", stream, at);
+  constexpr const char* call = "cuGraphLaunch";
+  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
+  CUstream_st* const in = launchable(stream, call, at);
+  if (state_ == nullptr || !state_->keeps()) [[likely]] {
+    check(driver().cuGraphLaunch(exec, in), call, stream, at);
+    return;
+  }
+  const bool to_mark = state_->note_launch(stream, at);
+  check(driver().cuGraphLaunch(exec, in), call, stream, at);
+  if (to_mark) state_->mark_launch(stream, at);
 }
 
 void graph_exec::upload(stream_ref stream, call_site at) const {
@@ -154,9 +157,10 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
     return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS ? update_reason::other
                                                              : static_cast<update_reason>(info.result),
-            graph_node{info.errorNode}, graph_node{info.errorFromNode}};
+            graph_node{info.errorNode, from}, graph_node{info.errorFromNode, from}};
   }
   check(answer, call, subject::graph_exec(exec), at);
+  if (state_ != nullptr) state_->retire_all();
   return {};
 }
 
@@ -183,11 +187,13 @@ void graph_exec::close(call_site at) {
   CUgraphExec_st* const handle = usable_exec(handle_, "cuGraphExecDestroy", at);
   const detail::relaxed_captures unharmed{at};
   handle_ = detail::closed_handle<CUgraphExec_st>();
+  detail::exec_state::end(std::exchange(state_, nullptr));
   check(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy", subject::graph_exec(handle), at);
 }
 
 CUgraphExec_st* graph_exec::release(call_site at) {
   if (closed()) detail::fail_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
+  state_ = nullptr;  // what it keeps is kept for good: nobody tells when the executable is gone
   return std::exchange(handle_, detail::closed_handle<CUgraphExec_st>());
 }
 

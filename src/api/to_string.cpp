@@ -3,7 +3,9 @@
 
 #include <weir/name.hpp>
 #include "api/check.hpp"
+#include "api/graph_book.hpp"
 #include "api/names.hpp"
+#include "api/node_calls.hpp"
 #include "api/stream_state.hpp"
 #include "driver/results.hpp"
 
@@ -52,6 +54,15 @@ std::string to_string(graph_ref graph) {
   if (graph.get() == detail::closed_handle<CUgraph_st>()) return "closed graph";
   return fmt::format("graph {}", fmt::ptr(graph.get()));
 }
+
+std::string to_string(graph_node node) {
+  if (!node) return "no node";
+  const std::string tag = detail::noted_tag(node.graph().get(), node.get());
+  return tag.empty() ? fmt::format("node {}", fmt::ptr(node.get()))
+                     : fmt::format("node \"{}\" {}", tag, fmt::ptr(node.get()));
+}
+
+std::string to_string(node_kind kind) { return detail::name_of(kind); }
 
 std::string to_string(errc code) {
   switch (static_cast<int>(code)) {

@@ -1,0 +1,96 @@
+// api/exec_state.cpp - owners of an executable's parameters, kept as long as a launch may use them.
+#include "api/exec_state.hpp"
+
+#include "api/first_failure.hpp"
+#include "api/reclaimer.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+// Has weir's own thread let go of the owners when the launches of either list are done.
+void let_go_after(std::shared_ptr<use_list> first, std::shared_ptr<use_list> second,
+                  std::vector<owner_share> owners) noexcept {
+  defer([first = std::move(first), second = std::move(second), owners = std::move(owners), frozen = false]() mutable {
+    if (!may_free()) return chore_result::capture_open;
+    use_list* const lists[] = {first.get(), second.get()};
+    for (use_list* const list : lists) {
+      if (list == nullptr || frozen) continue;
+      if (list->in_capture()) return chore_result::capture_open;
+      first_failure failure;  // a stream that cannot be marked is asked itself
+      list->freeze(failure);
+    }
+    frozen = true;
+    for (const use_list* const list : lists) {
+      if (list != nullptr && !list->done()) return chore_result::busy;
+    }
+    owners.clear();
+    first.reset();
+    second.reset();
+    return chore_result::done;
+  });
+}
+
+}  // namespace
+
+void exec_state::end(exec_state* state) noexcept {
+  if (state == nullptr) return;
+  state->retire_all();
+  delete state;
+}
+
+bool exec_state::note_launch(stream_ref stream, call_site at) {
+  const bool held = current_->note(stream.get(), {}, at);
+  launched_.store(true, std::memory_order_relaxed);
+  return !held;
+}
+
+void exec_state::reserve(abi::CUgraphNode node, owner_list list) {
+  next_.clear();
+  for (const owner_share& share : std::span{list.first, list.size}) {
+    if (share) next_.push_back(share);
+  }
+  if (next_.empty() && !owners_.contains(node)) return;
+  if (current_ == nullptr) current_ = std::make_shared<use_list>();
+  if (spare_ == nullptr) spare_ = std::make_shared<use_list>();
+  owners_.try_emplace(node);
+}
+
+void exec_state::set(abi::CUgraphNode node) noexcept {
+  const auto place = owners_.find(node);
+  if (place == owners_.end()) return;
+  retire(std::exchange(place->second, std::exchange(next_, {})));
+  if (place->second.empty()) owners_.erase(place);
+}
+
+void exec_state::retire_all() noexcept {
+  if (current_ == nullptr) return;
+  owners all;
+  try {
+    for (auto& [node, kept] : owners_) {
+      for (owner_share& share : kept) all.push_back(std::move(share));
+    }
+  } catch (...) {  // without memory they stay for good: nobody would know when they may go
+    for (auto& [node, kept] : owners_) {
+      for (owner_share& share : kept) static_cast<void>(share.release());
+    }
+  }
+  owners_.clear();
+  // The lists go along also where no owners do: their end may call the driver.
+  let_go_after(std::exchange(current_, nullptr), std::exchange(previous_, nullptr), std::move(all));
+  launched_.store(false, std::memory_order_relaxed);
+}
+
+void exec_state::retire(owners&& gone) noexcept {
+  if (gone.empty()) return;
+  if (launched_.load(std::memory_order_relaxed)) {
+    previous_ = std::exchange(current_, std::exchange(spare_, nullptr));
+    launched_.store(false, std::memory_order_relaxed);
+  }
+  let_go_after(nullptr, previous_, std::move(gone));
+}
+
+}  // namespace weir::detail

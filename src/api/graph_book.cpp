@@ -1,0 +1,347 @@
+// api/graph_book.cpp - the notes, by handle.
+#include "api/graph_book.hpp"
+
+#include "api/check.hpp"
+#include "api/never_destroyed.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace weir::detail {
+namespace {
+
+struct node_notes {
+  std::string tag;
+  std::vector<CUuserObject> owners;
+  noted_conditional conditional;
+};
+
+struct book {
+  unsigned long long number = 0;  // of all that there ever were
+  std::unordered_map<CUgraphNode, node_notes> nodes;
+  CUgraph whole = nullptr;  // whose part it is, and of which node
+  CUgraphNode node = nullptr;
+  part_kind kind = part_kind::child;
+  std::vector<CUgraph> parts;
+};
+
+using books = std::unordered_map<CUgraph, book>;
+
+struct library {
+  std::mutex lock;
+  books all;
+  unsigned long long last_number = 0;
+
+  book* find(CUgraph graph) noexcept {
+    const auto found = all.find(graph);
+    return found == all.end() ? nullptr : &found->second;
+  }
+  void count() noexcept { graphs_noted.store(static_cast<int>(all.size()), std::memory_order_relaxed); }
+
+  // Moves the notes on a graph and on its parts out.
+  void take(CUgraph graph, std::vector<books::node_type>& out) {
+    books::node_type taken = all.extract(graph);
+    if (taken.empty()) return;
+    out.push_back(std::move(taken));
+    for (const CUgraph part : std::vector{out.back().mapped().parts}) take(part, out);
+  }
+
+  // The same for good, without memory for it.
+  void drop(CUgraph graph) noexcept {
+    const books::node_type gone = all.extract(graph);
+    if (gone.empty()) return;
+    if (book* const whole = find(gone.mapped().whole)) std::erase(whole->parts, graph);
+    for (const CUgraph part : gone.mapped().parts) drop(part);
+  }
+};
+
+library& the_library() {
+  static never_destroyed<library> the_one;
+  return *the_one;
+}
+
+// In a graph: ends the notes on it with the last that it leaves behind.
+struct witness {
+  CUgraph graph;
+  unsigned long long number;
+};
+
+void CUDA_CB end_notes(void* data) {
+  const std::unique_ptr<witness> mine{static_cast<witness*>(data)};
+  if (in_forked_child()) return;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(mine->graph);
+  if (found == nullptr || found->number != mine->number) return;
+  in.drop(mine->graph);
+  in.count();
+}
+
+}  // namespace
+
+void open_book(CUgraph graph, call_site at) {
+  library& in = the_library();
+  auto made = std::make_unique<witness>(witness{graph, 0});
+  {
+    const std::lock_guard lock{in.lock};
+    if (in.find(graph) != nullptr) return;
+    made->number = ++in.last_number;
+  }
+  const subject on = subject::graph(graph);
+  const unsigned long long number = made->number;
+  CUuserObject object = nullptr;
+  check(driver().cuUserObjectCreate(&object, made.get(), &end_notes, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+        "cuUserObjectCreate", on, at);
+  static_cast<void>(made.release());
+  if (const CUresult answer = driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+      answer != CUDA_SUCCESS) {
+    check_unraised(driver().cuUserObjectRelease(object, 1), "cuUserObjectRelease", on);
+    check(answer, "cuGraphRetainUserObject", on, at);
+  }
+  const std::lock_guard lock{in.lock};
+  in.all.try_emplace(graph).first->second.number = number;
+  in.count();
+}
+
+void drop_notes(CUgraph graph) noexcept {
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  in.drop(graph);
+  in.count();
+}
+
+struct leaving_notes::taken_notes {
+  std::vector<books::node_type> each;
+};
+
+leaving_notes::leaving_notes(CUgraph graph) noexcept {
+  if (!any_graph_noted()) return;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  try {
+    auto taken = std::make_unique<taken_notes>();
+    in.take(graph, taken->each);
+    taken_ = taken.release();
+  } catch (...) {
+    in.drop(graph);  // without memory to keep them
+  }
+  in.count();
+}
+
+leaving_notes::~leaving_notes() { delete taken_; }
+
+void leaving_notes::kept() noexcept {
+  if (taken_ == nullptr) return;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  for (books::node_type& each : taken_->each) {
+    if (!each.empty()) in.all.insert(std::move(each));
+  }
+  in.count();
+}
+
+void note_tag(CUgraph graph, CUgraphNode node, std::string_view tag) {
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  book* const found = in.find(graph);
+  if (found == nullptr) return;
+  if (!tag.empty()) {
+    found->nodes[node].tag = tag;
+  } else if (const auto notes = found->nodes.find(node); notes != found->nodes.end()) {
+    notes->second.tag.clear();
+  }
+}
+
+std::string noted_tag(CUgraph graph, CUgraphNode node) {
+  if (!any_graph_noted()) return {};
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(graph);
+  if (found == nullptr) return {};
+  const auto notes = found->nodes.find(node);
+  return notes == found->nodes.end() ? std::string{} : notes->second.tag;
+}
+
+found_tag find_tag(CUgraph graph, std::string_view tag) {
+  found_tag result;
+  if (!any_graph_noted() || tag.empty()) return result;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(graph);
+  if (found == nullptr) return result;
+  for (const auto& [node, notes] : found->nodes) {
+    if (notes.tag != tag) continue;
+    result.node = node;
+    ++result.count;
+  }
+  return result;
+}
+
+tag_list noted_tags(CUgraph graph) {
+  tag_list tags;
+  if (!any_graph_noted()) return tags;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(graph);
+  if (found == nullptr) return tags;
+  for (const auto& [node, notes] : found->nodes) {
+    if (!notes.tag.empty()) tags.emplace_back(notes.tag, node);
+  }
+  return tags;
+}
+
+CUgraph noted_graph_of(CUgraphNode node) {
+  if (!any_graph_noted()) return nullptr;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const auto has_it = [&](const auto& each) { return each.second.nodes.contains(node); };
+  const auto found = std::ranges::find_if(in.all, has_it);
+  return found == in.all.end() ? nullptr : found->first;
+}
+
+std::vector<CUuserObject> note_owners(CUgraph graph, CUgraphNode node, std::vector<CUuserObject> owners) {
+  if (owners.empty() && !any_graph_noted()) return {};
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  book* const found = in.find(graph);
+  if (found == nullptr) return {};
+  if (owners.empty() && !found->nodes.contains(node)) return {};
+  return std::exchange(found->nodes[node].owners, std::move(owners));
+}
+
+std::vector<CUuserObject> forget_node(CUgraph graph, CUgraphNode node) noexcept {
+  if (!any_graph_noted()) return {};
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  book* const found = in.find(graph);
+  if (found == nullptr) return {};
+  for (std::size_t i = found->parts.size(); i-- > 0;) {
+    if (in.find(found->parts[i])->node == node) in.drop(found->parts[i]);
+  }
+  std::vector<CUuserObject> owners;
+  if (const auto notes = found->nodes.find(node); notes != found->nodes.end()) {
+    owners = std::move(notes->second.owners);
+    found->nodes.erase(notes);
+  }
+  in.count();
+  return owners;
+}
+
+void note_part(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) {
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  if (const book* const known = in.find(part); known != nullptr && known->whole == of && known->node == node) return;
+  in.drop(part);
+  book* const whole = in.find(of);
+  if (whole == nullptr) return;
+  book& made = in.all[part];
+  made.number = ++in.last_number;
+  made.whole = of;
+  made.node = node;
+  made.kind = kind;
+  try {
+    whole->parts.push_back(part);
+  } catch (...) {
+    in.all.erase(part);
+    throw;
+  }
+  in.count();
+}
+
+void note_moved_part(CUgraph part, CUgraph of, CUgraphNode node) {
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  book* const moved = in.find(part);
+  book* const whole = in.find(of);
+  if (moved == nullptr || whole == nullptr) return;
+  whole->parts.push_back(part);
+  moved->whole = of;
+  moved->node = node;
+  moved->kind = part_kind::child;
+}
+
+bool is_part_of(CUgraph part, CUgraph whole) noexcept {
+  if (part == whole) return true;
+  if (!any_graph_noted()) return false;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  for (const book* b = in.find(part); b != nullptr && b->whole != nullptr; b = in.find(b->whole)) {
+    if (b->whole == whole) return true;
+  }
+  return false;
+}
+
+bool is_in_body(CUgraph graph) noexcept {
+  if (!any_graph_noted()) return false;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  for (const book* b = in.find(graph); b != nullptr && b->whole != nullptr; b = in.find(b->whole)) {
+    if (b->kind == part_kind::body) return true;
+  }
+  return false;
+}
+
+CUgraph root_of(CUgraph graph) noexcept {
+  if (!any_graph_noted()) return graph;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  for (const book* b = in.find(graph); b != nullptr && b->whole != nullptr; b = in.find(graph)) graph = b->whole;
+  return graph;
+}
+
+void note_conditional(CUgraph graph, CUgraphNode node, noted_conditional what) {
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  if (book* const found = in.find(graph)) found->nodes[node].conditional = std::move(what);
+}
+
+std::optional<noted_conditional> conditional_noted(CUgraph graph, CUgraphNode node) {
+  if (!any_graph_noted()) return {};
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(graph);
+  if (found == nullptr) return {};
+  const auto notes = found->nodes.find(node);
+  if (notes == found->nodes.end() || notes->second.conditional.bodies.empty()) return {};
+  return notes->second.conditional;
+}
+
+std::vector<std::pair<CUgraphNode, CUgraph>> noted_children(CUgraph graph) {
+  std::vector<std::pair<CUgraphNode, CUgraph>> children;
+  if (!any_graph_noted()) return children;
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(graph);
+  if (found == nullptr) return children;
+  for (const CUgraph part : found->parts) {
+    const book& noted = *in.find(part);
+    if (noted.kind == part_kind::child) children.emplace_back(noted.node, part);
+  }
+  return children;
+}
+
+void copy_tags(CUgraph from, CUgraph copy, call_site at) {
+  if (!any_graph_noted()) return;
+  const tag_list tags = noted_tags(from);
+  const auto children = noted_children(from);
+  if (tags.empty() && children.empty()) return;
+  const subject on = subject::graph(from);
+  const auto same_of = [&](CUgraphNode node) {
+    CUgraphNode same = nullptr;
+    check(driver().cuGraphNodeFindInClone(&same, node, copy), "cuGraphNodeFindInClone", on, at);
+    return same;
+  };
+  if (root_of(copy) == copy) open_book(copy, at);
+  for (const auto& [tag, node] : tags) note_tag(copy, same_of(node), tag);
+  for (const auto& [node, child] : children) {
+    const CUgraphNode same = same_of(node);
+    CUgraph part = nullptr;
+    check(driver().cuGraphChildGraphNodeGetGraph(same, &part), "cuGraphChildGraphNodeGetGraph", on, at);
+    note_part(part, copy, same, part_kind::child);
+    copy_tags(child, part, at);
+  }
+}
+
+}  // namespace weir::detail

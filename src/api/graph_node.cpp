@@ -1,0 +1,230 @@
+// api/graph_node.cpp - nodes asked, taken out, ordered, named.
+#include <weir/graph.hpp>
+#include <weir/to_string.hpp>
+
+#include "api/check.hpp"
+#include "api/graph_book.hpp"
+#include "api/graph_use.hpp"
+#include "api/node_calls.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+using detail::subject;
+using detail::usable;
+
+namespace {
+
+// The edges at one end of a node: ask(others, data, count) calls the driver.
+template <class Ask, class Edge>
+std::vector<graph_edge> edges_at(const char* call, const Ask& ask, const Edge& edge, call_site at) {
+  std::size_t count = 0;
+  check(ask(nullptr, nullptr, &count), call, {}, at);
+  std::vector<abi::CUgraphNode> others(count);
+  std::vector<abi::CUgraphEdgeData> data(count);
+  if (count != 0) check(ask(others.data(), data.data(), &count), call, {}, at);
+  std::vector<graph_edge> edges;
+  edges.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    edges.push_back(edge(others[i], edge_data{data[i].from_port, data[i].to_port, data[i].type}));
+  }
+  return edges;
+}
+
+// Edges as the driver takes them.
+struct edge_arrays {
+  std::vector<abi::CUgraphNode> from, to;
+  std::vector<abi::CUgraphEdgeData> data;
+
+  edge_arrays(std::span<const graph_edge> edges, CUgraph_st* graph, const char* call, call_site at) {
+    from.reserve(edges.size());
+    to.reserve(edges.size());
+    data.reserve(edges.size());
+    for (const graph_edge& edge : edges) {
+      detail::expect_node_of(edge.from, graph, call, at);
+      detail::expect_node_of(edge.to, graph, call, at);
+      from.push_back(edge.from.get());
+      to.push_back(edge.to.get());
+      data.push_back({edge.data.from_port, edge.data.to_port, edge.data.type, {}});
+    }
+  }
+};
+
+std::string to_text(const graph_edge& edge) {
+  return fmt::format("{} -> {}", detail::describe(edge.from), detail::describe(edge.to));
+}
+
+// An edge that is named twice; null if there is none. A driver may add the first of them before it finds out.
+const graph_edge* find_twice(std::span<const graph_edge> edges) {
+  if (edges.size() < 2) return nullptr;
+  std::vector<const graph_edge*> sorted;
+  sorted.reserve(edges.size());
+  for (const graph_edge& edge : edges) sorted.push_back(&edge);
+  const auto ends = [](const graph_edge* e) { return std::pair{e->from.get(), e->to.get()}; };
+  std::ranges::sort(sorted, {}, ends);
+  const auto twice = std::ranges::adjacent_find(sorted, {}, ends);
+  return twice == sorted.end() ? nullptr : *twice;
+}
+
+void refuse_twice(std::span<const graph_edge> edges, graph_ref graph, const char* call, call_site at) {
+  const graph_edge* const twice = find_twice(edges);
+  if (twice == nullptr) return;
+  detail::fail(errc::invalid_value, call, to_string(graph), to_text(*twice) + " is named twice", at);
+}
+
+// Which edge the driver refused, and why.
+[[noreturn, gnu::cold]] void fail_edges(abi::CUresult answer, std::span<const graph_edge> edges, graph_ref graph,
+                                        bool there, const char* call, call_site at) {
+  std::string reason;
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE) {
+    const std::vector<graph_edge> all = graph.edges(at);
+    const std::vector<graph_node> nodes = graph.nodes(at);
+    const auto ours = [&](graph_node node) { return std::ranges::find(nodes, node) != nodes.end(); };
+    for (const graph_edge& edge : edges) {
+      const bool exists =
+          std::ranges::any_of(all, [&](const graph_edge& e) { return e.from == edge.from && e.to == edge.to; });
+      if (!ours(edge.from) || !ours(edge.to)) {
+        reason = to_text(edge) + " is not between nodes of this graph";
+      } else if (edge.from == edge.to) {
+        reason = to_text(edge) + " orders a node and itself";
+      } else if (exists != there) {
+        reason = to_text(edge) + (there ? " is not there" : " is there already");
+      } else if (edge.data != edge_data{}) {
+        reason = to_text(edge) + " has data; ports and types other than 0 are between kernels";
+      }
+      if (!reason.empty()) break;
+    }
+  } else if (answer == abi::CUDA_ERROR_NOT_SUPPORTED && there) {
+    reason = "a graph that allocates or frees memory keeps all of its edges";
+  } else if (answer == abi::CUDA_ERROR_ILLEGAL_STATE) {
+    reason = "the graph is being captured; end that first";
+  }
+  detail::fail(static_cast<errc>(answer), call, to_string(graph), std::move(reason), at);
+}
+
+}  // namespace
+
+node_kind graph_node::kind(call_site at) const {
+  constexpr const char* call = "cuGraphNodeGetType";
+  abi::CUgraphNodeType type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
+  check(driver().cuGraphNodeGetType(detail::usable(*this, call, at), &type), call, {}, at);
+  return static_cast<node_kind>(type);
+}
+
+void graph_node::expect(node_kind wanted, call_site at) const {
+  const node_kind is = kind(at);
+  if (is == wanted) return;
+  detail::fail(errc::wrong_type, "weir::graph_node::as", detail::describe(*this),
+               fmt::format("it is a {} node, not a {} node", detail::name_of(is), detail::name_of(wanted)), at);
+}
+
+std::vector<graph_edge> graph_node::dependencies(call_site at) const {
+  constexpr const char* call = "cuGraphNodeGetDependencies";
+  CUgraphNode_st* const handle = detail::usable(*this, call, at);
+  return edges_at(
+      call,
+      [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
+        return driver().cuGraphNodeGetDependencies_v2(handle, nodes, data, count);
+      },
+      [&](abi::CUgraphNode other, edge_data data) {
+        return graph_edge{graph_node{other, graph_}, *this, data};
+      },
+      at);
+}
+
+std::vector<graph_edge> graph_node::dependents(call_site at) const {
+  constexpr const char* call = "cuGraphNodeGetDependentNodes";
+  CUgraphNode_st* const handle = detail::usable(*this, call, at);
+  return edges_at(
+      call,
+      [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
+        return driver().cuGraphNodeGetDependentNodes_v2(handle, nodes, data, count);
+      },
+      [&](abi::CUgraphNode other, edge_data data) {
+        return graph_edge{*this, graph_node{other, graph_}, data};
+      },
+      at);
+}
+
+graph_node graph_ref::join(dependency_list nodes, call_site at) const {
+  if (nodes.size() == 1) {
+    detail::expect_node_of(*nodes.begin(), usable(*this, "cuGraphAddNode", at), "cuGraphAddNode", at);
+    return *nodes.begin();
+  }
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
+  return graph_node{detail::add_node(handle_, nodes, params, {}, at), handle_};
+}
+
+void graph_ref::remove(graph_node node, call_site at) const {
+  constexpr const char* call = "cuGraphDestroyNode";
+  CUgraph_st* const graph = usable(*this, call, at);
+  detail::expect_node_of(node, graph, call, at);
+  if (const abi::CUresult answer = driver().cuGraphDestroyNode(node.get()); answer != abi::CUDA_SUCCESS) {
+    const char* reason = "";
+    if (answer == abi::CUDA_ERROR_NOT_SUPPORTED)
+      reason = "a graph that allocates or frees memory keeps all of its nodes";
+    if (answer == abi::CUDA_ERROR_ILLEGAL_STATE) reason = "the graph is being captured; end that first";
+    detail::fail(static_cast<errc>(answer), call, to_string(node), reason, at);
+  }
+  detail::give_up(graph, detail::forget_node(graph, node.get()));
+}
+
+void graph_ref::add_dependencies(std::span<const graph_edge> edges, call_site at) const {
+  constexpr const char* call = "cuGraphAddDependencies";
+  CUgraph_st* const graph = usable(*this, call, at);
+  const edge_arrays arrays{edges, graph, call, at};
+  refuse_twice(edges, *this, call, at);
+  if (edges.empty()) return;
+  const abi::CUresult answer =
+      driver().cuGraphAddDependencies_v2(graph, arrays.from.data(), arrays.to.data(), arrays.data.data(), edges.size());
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, false, call, at);
+}
+
+void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site at) const {
+  constexpr const char* call = "cuGraphRemoveDependencies";
+  CUgraph_st* const graph = usable(*this, call, at);
+  const edge_arrays arrays{edges, graph, call, at};
+  refuse_twice(edges, *this, call, at);
+  if (edges.empty()) return;
+  const abi::CUresult answer = driver().cuGraphRemoveDependencies_v2(graph, arrays.from.data(), arrays.to.data(),
+                                                                     arrays.data.data(), edges.size());
+  if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, true, call, at);
+}
+
+void graph_ref::tag(graph_node node, std::string_view name, call_site at) const {
+  constexpr const char* call = "weir::graph_ref::tag";
+  CUgraph_st* const graph = usable(*this, call, at);
+  detail::expect_node_of(node, graph, call, at);
+  if (node.graph().get() == nullptr) {  // nobody told whose it is
+    const std::vector<graph_node> all = nodes(at);
+    if (std::ranges::find(all, node) == all.end()) {
+      detail::fail(errc::invalid_value, call, to_string(*this), to_string(node) + " is no node of it", at);
+    }
+  }
+  if (!name.empty()) detail::open_book(graph, at);
+  if (name.empty() && !detail::any_graph_noted()) return;
+  detail::note_tag(graph, node.get(), name);
+}
+
+std::string graph_ref::tag_of(graph_node node, call_site at) const {
+  return detail::noted_tag(usable(*this, "weir::graph_ref::tag_of", at), node.get());
+}
+
+graph_node graph_ref::find(std::string_view tag, call_site at) const {
+  constexpr const char* call = "weir::graph_ref::find";
+  CUgraph_st* const graph = usable(*this, call, at);
+  const detail::found_tag found = detail::find_tag(graph, tag);
+  if (found.count > 1) {
+    detail::fail(errc::invalid_value, call, to_string(*this), fmt::format("{} nodes are \"{}\"", found.count, tag), at);
+  }
+  return found.node == nullptr ? graph_node{} : graph_node{found.node, graph};
+}
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+// api/kept_owner.cpp - the memory that parameters of nodes name.
+#include <weir/kept_owner.hpp>
+
+#include "api/check.hpp"
+
+namespace weir::detail {
+
+node_memory memory_of_region(const region& where, owner_share keeps, call_site at) {
+  if (where.owner != nullptr && where.owner->closed()) {
+    fail_closed("weir::graph_ref::add", subject::memory(where.address), at);
+  }
+  return {where.address, where.bytes, where.owner == nullptr ? nullptr : where.owner->device_context(),
+          std::move(keeps)};
+}
+
+}  // namespace weir::detail

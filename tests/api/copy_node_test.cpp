@@ -1,0 +1,214 @@
+// copy_node_test.cpp - nodes that copy: lines, rows and boxes, between memories of all kinds.
+#include <weir/buffer.hpp>
+#include <weir/capture.hpp>
+#include <weir/copy.hpp>
+#include <weir/copy_node.hpp>
+#include <weir/deferred.hpp>
+#include <weir/fill.hpp>
+#include <weir/fill_node.hpp>
+#include <weir/graph_exec.hpp>
+#include <weir/managed_buffer.hpp>
+#include <weir/pinned_buffer.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+
+namespace weir {
+namespace {
+
+using test::failure_of;
+using test::result_of;
+
+class CopyNode : public ::testing::Test {
+ protected:
+  void launch() {
+    g.instantiate().launch(s);
+    s.sync();
+  }
+
+  device gpu;
+  stream s{gpu};
+  buffer<int> x{s, 100};
+  buffer<int> y{s, 100};
+  pinned_buffer<int> in{100};
+  pinned_buffer<int> out{100};
+  graph g;
+};
+
+TEST_F(CopyNode, CopiesBetweenMemoriesOfEveryKind) {
+  std::vector<int> pageable(100);
+  managed_buffer<int> managed{100, gpu};
+  for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
+  const copy_node a = g.add(copy_parameters{in, x});
+  const copy_node b = g.add(copy_parameters{x, y}, {a});
+  const copy_node c = g.add(copy_parameters{y, managed}, {b});
+  const copy_node d = g.add(copy_parameters{managed, out}, {c});
+  const copy_node e = g.add(copy_parameters{out, pageable}, {d});
+  static_cast<void>(e);
+  launch();
+  EXPECT_EQ(out[99], 99);
+  EXPECT_EQ(pageable[98], 98);
+}
+
+TEST_F(CopyNode, TellsWhatItDoes) {
+  const copy_node node = g.add(copy_parameters{in, x});
+  const copy_parameters p = node.parameters();
+  EXPECT_EQ(p.from().kind, copy_side::memory::host);
+  EXPECT_EQ(p.from().address, in.data());
+  EXPECT_EQ(p.to().kind, copy_side::memory::device);
+  EXPECT_EQ(p.to().address, x.data());
+  EXPECT_EQ(p.width_bytes(), 400u);
+  EXPECT_EQ(p.height(), 1u);
+  EXPECT_EQ(p.depth(), 1u);
+  // What is told can be given again.
+  const copy_node same = g.add(p);
+  EXPECT_EQ(same.parameters().to().address, p.to().address);
+  const graph captured = capture(s, [&] { copy(s, x, out); });
+  EXPECT_EQ(captured.nodes().at(0).as<copy_node>().parameters().width_bytes(), 400u);
+}
+
+TEST_F(CopyNode, CopiesRows) {
+  for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
+  for (int& i : out) i = -1;
+  const pitched_span<const int> from{in.data(), 10, 10, 10 * sizeof(int)};
+  const pitched_span<int> to{out.data(), 4, 5, 20 * sizeof(int)};
+  static_cast<void>(g.add(copy_parameters{from.part(3, 2, 4, 5), to}));
+  launch();
+  EXPECT_EQ(out[0], 23);
+  EXPECT_EQ(out[3], 26);
+  EXPECT_EQ(out[4], -1);
+  EXPECT_EQ(out[20], 33);
+  EXPECT_EQ(out[83], 66);
+  EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{from, to}); }), errc::invalid_value);
+}
+
+TEST_F(CopyNode, CopiesBoxes) {
+  for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
+  for (int& i : out) i = -1;
+  const pitched_span<int> from{in.data(), 2, 3, 5 * sizeof(int), 4, 5};  // slices of 5 x 5
+  const pitched_span<int> to{out.data(), 2, 3, 2 * sizeof(int), 4, 3};   // packed
+  static_cast<void>(g.add(copy_parameters{from, to}));
+  launch();
+  EXPECT_EQ(out[0], 0);
+  EXPECT_EQ(out[1], 1);
+  EXPECT_EQ(out[2], 5);
+  EXPECT_EQ(out[6], 25);
+  EXPECT_EQ(out[23], 86);
+  EXPECT_EQ(out[24], -1);
+}
+
+TEST_F(CopyNode, CopiesPartsAsTheDriverHasThem) {
+  for (int i = 0; i < 100; ++i) in[static_cast<std::size_t>(i)] = i;
+  copy_side from;
+  from.address = in.data();
+  from.x = 4 * sizeof(int);
+  copy_side to;
+  to.address = out.data();
+  to.x = sizeof(int);
+  static_cast<void>(g.add(copy_parameters{from, to, 2 * sizeof(int)}));
+  out[0] = out[3] = -1;
+  launch();
+  EXPECT_EQ(out[0], -1);
+  EXPECT_EQ(out[1], 4);
+  EXPECT_EQ(out[2], 5);
+  EXPECT_EQ(out[3], -1);
+}
+
+TEST_F(CopyNode, IsChanged) {
+  const copy_node node = g.add(copy_parameters{in, x});
+  in[0] = 5;
+  graph_exec exec = g.instantiate();
+  node.set(copy_parameters{std::span{in}.first(1), x});
+  EXPECT_EQ(node.parameters().width_bytes(), 4u);
+  pinned_buffer<int> other{100};
+  other[0] = 6;
+  exec.set(node, copy_parameters{other, x});
+  exec.launch(s);
+  copy(s, x, out);
+  s.sync();
+  EXPECT_EQ(out[0], 6);
+  exec.set(node, copy_parameters{std::span{in}.first(10), std::span<int>{y.data(), 10}});
+  exec.launch(s);
+  copy(s, y, out);
+  s.sync();
+  EXPECT_EQ(out[0], 5);
+}
+
+// Rule 150: what a memory is, is found by asking; in an executable it stays what it was.
+TEST_F(CopyNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
+  const copy_node node = g.add(copy_parameters{in, x});
+  graph_exec exec = g.instantiate();
+  in[0] = 5;
+  const auto kinds = failure_of([&] { exec.set(node, copy_parameters{x, out}); });
+  ASSERT_TRUE(kinds) << "from host to device, to device to host";
+  EXPECT_EQ(kinds->result(), errc::invalid_value);
+  EXPECT_NE(kinds->advice().find("same kinds"), std::string::npos) << kinds->what();
+  EXPECT_EQ(result_of([&] { exec.set(node, copy_parameters{y, x}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { exec.set(node, copy_parameters{std::span<int>{}, x}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { node.set(copy_parameters{std::span<int>{}, x}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(copy_parameters{std::span<int>{}, x})); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{x, std::span{out}.first(10)}); }), errc::invalid_value);
+  EXPECT_EQ(g.node_count(), 1u);
+  exec.launch(s);
+  copy(s, x, out);
+  s.sync();
+  EXPECT_EQ(out[0], 5);
+  x.close();
+  EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{in, x}); }), errc::closed);
+}
+
+// Both sides may be handed over; a vector too.
+TEST_F(CopyNode, KeepsMemoryThatIsHandedOver) {
+  std::optional<graph_exec> exec;
+  const auto result = std::make_shared<pinned_buffer<int>>(3);
+  {
+    graph mine;
+    static_cast<void>(mine.add(copy_parameters{std::vector<int>{7, 8, 9}, result}));
+    exec = mine.instantiate();
+  }
+  drain_deferred();
+  EXPECT_EQ(result.use_count(), 2);
+  exec->launch(s);
+  s.sync();
+  EXPECT_EQ((*result)[2], 9);
+}
+
+TEST_F(CopyNode, ChangedInAnExecutableKeepsBothSides) {
+  const copy_node node = g.add(copy_parameters{in, out});
+  graph_exec exec = g.instantiate();
+  exec.set(node, copy_parameters{std::vector<int>{1, 2, 3}, out});
+  exec.launch(s);
+  s.sync();
+  EXPECT_EQ(out[2], 3);
+  exec.set(node, copy_parameters{std::vector<int>{4, 5, 6, 7}, out});
+  exec.launch(s);
+  exec.close();
+  s.sync();
+  EXPECT_EQ(out[3], 7);
+}
+
+// From one device to another: the addresses tell.
+TEST_F(CopyNode, CopiesBetweenDevices) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const device second{1};
+  stream t{second};
+  buffer<int> there{t, 100};
+  t.sync();
+  for (int& i : in) i = 31;
+  const copy_node a = g.add(copy_parameters{in, x});
+  const copy_node b = g.add(copy_parameters{x, there}, {a});
+  static_cast<void>(g.add(copy_parameters{there, out}, {b}));
+  launch();
+  EXPECT_EQ(out[99], 31);
+}
+
+}  // namespace
+}  // namespace weir
