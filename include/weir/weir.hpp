@@ -4,6 +4,7 @@
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
+#include <weir/child_graph_node.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/copy_batch.hpp>
@@ -33,6 +34,7 @@
 #include <weir/kept_stream.hpp>
 #include <weir/managed_buffer.hpp>
 #include <weir/managed_memory.hpp>
+#include <weir/memory_nodes.hpp>
 #include <weir/memory_place.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/memory_resource.hpp>

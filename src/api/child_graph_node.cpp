@@ -1,0 +1,119 @@
+// api/child_graph_node.cpp - nodes that are graphs.
+#include <weir/child_graph_node.hpp>
+#include <weir/to_string.hpp>
+
+#include "api/conditional_bodies.hpp"
+#include "api/graph_book.hpp"
+#include "api/node_calls.hpp"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+using detail::subject;
+
+namespace {
+
+constexpr const char* add_call = "cuGraphAddNode";
+
+abi::CUgraph embedded_graph(abi::CUgraphNode node, call_site at) {
+  constexpr const char* call = "cuGraphChildGraphNodeGetGraph";
+  return detail::params_of<abi::CUgraph>(
+      graph_node{node}, call,
+      [](abi::CUgraphNode handle, auto* graph) { return driver().cuGraphChildGraphNodeGetGraph(handle, graph); }, at);
+}
+
+// What a driver would crash on, or find out only when it instantiates.
+void check_child(CUgraph_st* to, graph_ref child, call_site at) {
+  detail::usable(graph_ref{to}, add_call, at);
+  CUgraph_st* const handle = detail::finished(child, add_call, at);
+  if (detail::is_part_of(to, handle)) {
+    detail::fail(errc::invalid_value, add_call, to_string(graph_ref{to}), "a graph cannot be a part of itself", at);
+  }
+  if (!detail::is_in_body(to)) return;
+  const graph_node unfit = detail::find_unfit_for_body(handle, at);
+  if (!unfit) return;
+  detail::fail(
+      errc::not_supported, add_call, to_string(graph_ref{to}),
+      fmt::format("the child has a node that no body of a conditional node can hold: {}", detail::describe(unfit)), at);
+}
+
+[[noreturn, gnu::cold]] void fail_adding_child(abi::CUresult answer, CUgraph_st* to, graph_ref child,
+                                               dependency_list after, bool moved, call_site at) {
+  std::string reason = detail::advice_on(node_kind::child_graph);
+  if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
+    const graph_node uncopied = detail::find_uncopied(child.get(), at);
+    reason = "a graph that is a part of a node already is no child of another one";
+    if (uncopied && !moved) {
+      reason = fmt::format(
+          "there is one only of a graph with such a node, so that it cannot be copied: {}; "
+          "add_moved_child() takes the graph itself",
+          detail::describe(uncopied));
+    }
+  }
+  detail::fail_adding(answer, to, after, node_kind::child_graph, std::move(reason), at);
+}
+
+abi::CUgraphNodeParams params_of(graph_ref child, abi::CUgraphChildGraphNodeOwnership ownership) {
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_GRAPH;
+  params.graph = {child.get(), ownership};
+  return params;
+}
+
+}  // namespace
+
+graph_ref child_graph_node::child(call_site at) const {
+  detail::usable(*this, "cuGraphChildGraphNodeGetGraph", at);
+  CUgraph_st* const part = embedded_graph(get(), at);
+  if (CUgraph_st* const of = graph().get(); of != nullptr) {
+    detail::open_book(of, at);
+    detail::note_part(part, of, get(), detail::part_kind::child);
+  }
+  return graph_ref{part};
+}
+
+CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  check_child(to, child_, at);
+  abi::CUgraphNodeParams params = params_of(child_, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
+  CUgraphNode_st* made = nullptr;
+  if (const auto answer = detail::try_add_node(to, after, params, {}, made, at); answer != abi::CUDA_SUCCESS) {
+    fail_adding_child(answer, to, child_, after, false, at);
+  }
+  if (!detail::any_graph_noted()) return made;
+  try {
+    CUgraph_st* const part = embedded_graph(made, at);
+    detail::open_book(to, at);
+    detail::note_part(part, to, made, detail::part_kind::child);
+    detail::copy_tags(child_.get(), part, at);
+  } catch (...) {
+    detail::check_unraised(driver().cuGraphDestroyNode(made), "cuGraphDestroyNode", subject::graph(to));
+    static_cast<void>(detail::forget_node(to, made));
+    throw;
+  }
+  return made;
+}
+
+void child_graph_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  constexpr const char* call = "cuGraphExecChildGraphNodeSetParams";
+  CUgraph_st* const child = detail::finished(child_, call, at);
+  detail::check_set_in(driver().cuGraphExecChildGraphNodeSetParams(exec, node.get(), child), call, exec, node,
+                       node_kind::child_graph, at);
+}
+
+child_graph_node add_moved_child(graph_ref to, graph&& child, dependency_list after, call_site at) {
+  check_child(to.get(), child, at);
+  const bool noted = detail::any_graph_noted();
+  if (noted) detail::open_book(to.get(), at);
+  abi::CUgraphNodeParams params = params_of(child, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+  CUgraphNode_st* made = nullptr;
+  const auto answer = detail::try_add_node(to.get(), after, params, {}, made, at);
+  if (answer != abi::CUDA_SUCCESS) fail_adding_child(answer, to.get(), child, after, true, at);
+  CUgraph_st* const part = child.release(at);
+  if (noted) detail::note_moved_part(part, to.get(), made);
+  return child_graph_node{detail::known_kind{}, graph_node{made, to.get()}};
+}
+
+}  // namespace weir
