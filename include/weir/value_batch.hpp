@@ -48,6 +48,10 @@ class WEIR_EXPORT value_batch {
   // empty one queues nothing. Memory and captures as with wait_value(). The batch stays as it is. cuStreamBatchMemOp.
   void submit(stream_ref stream, call_site at = call_site::current()) const;
 
+  // For weir's operations: the driver's CUstreamBatchMemOpParams, as many as size(); and a batch made of so many.
+  [[nodiscard]] const void* data() const noexcept { return steps_.data(); }
+  [[nodiscard]] static value_batch of_raw(const void* data, std::size_t count);
+
  private:
   // As the driver wants it.
   struct step {

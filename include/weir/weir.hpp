@@ -32,6 +32,7 @@
 #include <weir/ipc_event.hpp>
 #include <weir/ipc_pool.hpp>
 #include <weir/kept_stream.hpp>
+#include <weir/kernel_node.hpp>
 #include <weir/managed_buffer.hpp>
 #include <weir/managed_memory.hpp>
 #include <weir/memory_nodes.hpp>
@@ -44,6 +45,7 @@
 #include <weir/pinned_buffer.hpp>
 #include <weir/pitched_span.hpp>
 #include <weir/profiler.hpp>
+#include <weir/semaphore_nodes.hpp>
 #include <weir/shared_semaphore.hpp>
 #include <weir/stream.hpp>
 #include <weir/stream_attributes.hpp>
@@ -52,6 +54,7 @@
 #include <weir/timer.hpp>
 #include <weir/to_string.hpp>
 #include <weir/value_batch.hpp>
+#include <weir/value_batch_node.hpp>
 #include <weir/value_wait.hpp>
 #include <weir/verify.hpp>
 #include <weir/version.hpp>

@@ -114,6 +114,14 @@ void value_batch::reserve(std::size_t size) {
   owners_.reserve(size);
 }
 
+value_batch value_batch::of_raw(const void* data, std::size_t count) {
+  value_batch batch;
+  batch.steps_.resize(count);
+  batch.owners_.resize(count);
+  if (count != 0) std::memcpy(batch.steps_.data(), data, count * sizeof(step));
+  return batch;
+}
+
 void value_batch::submit(stream_ref stream, call_site at) const {
   constexpr const char* call = "cuStreamBatchMemOp";
   CUstream_st* const handle = detail::usable(stream, call, at);
