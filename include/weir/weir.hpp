@@ -5,6 +5,7 @@
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/child_graph_node.hpp>
+#include <weir/conditional_node.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/copy_batch.hpp>
@@ -25,6 +26,7 @@
 #include <weir/graph.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/graph_node.hpp>
+#include <weir/graph_nodes.hpp>
 #include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/host_function_node.hpp>
