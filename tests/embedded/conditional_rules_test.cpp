@@ -35,7 +35,9 @@ TEST_F(Conditional, BadArgumentsAreRefused) {
   EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
   bad = good;
   bad.conditional.ctx = reinterpret_cast<CUcontext>(static_cast<CUgraph>(g));
-  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_CONTEXT);
+  bad.conditional.ctx = nullptr;
+  EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_CONTEXT);
   bad = good;
   bad.conditional.type = static_cast<CUgraphConditionalNodeType>(3);
   EXPECT_EQ(add(bad), CUDA_ERROR_INVALID_VALUE);
@@ -49,14 +51,19 @@ TEST_F(Conditional, BadArgumentsAreRefused) {
   EXPECT_EQ(unwanted, 0u);
 }
 
-// A condition is its graph's, and of one node: it is free again when that goes, and ends with the graph.
+// A condition is its graph's, and of one node, there, in a part or around it: it is free again when that goes, and ends with
+// the graph.
 TEST_F(Conditional, AConditionBelongsToItsGraph) {
   test_graph g;
   const CUgraphConditionalHandle condition = make_condition(g, 1);
   const conditional node{g, condition, CU_GRAPH_COND_TYPE_IF, 1};
   const built_graph body = node.bodies[0];
   const CUgraphConditionalHandle of_body = make_condition(body, 1);
-  EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
+  {
+    const conditional around{g, of_body, CU_GRAPH_COND_TYPE_IF, 1};
+    EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
+    ASSERT_EQ(driver.cuGraphDestroyNode(around.node), CUDA_SUCCESS);
+  }
   ASSERT_EQ(driver.cuGraphDestroyNode(node.node), CUDA_SUCCESS);
   EXPECT_EQ(try_to_add(g, params_of(of_body, CU_GRAPH_COND_TYPE_IF, 1)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(refusal_of(g).first, CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED);
@@ -73,11 +80,11 @@ TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
   test_graph g;
   const conditional outer{g, CU_GRAPH_COND_TYPE_SWITCH, 3, 0};
   const built_graph child = make_graph();
+  move_into(outer.bodies[2], child);
   const conditional inner{child, CU_GRAPH_COND_TYPE_IF, 2, 0};
   const built_graph grandchild = make_graph();
   const CUgraphNode offender = grandchild.add_host([](void*) {}, nullptr);
   move_into(inner.bodies[1], grandchild);
-  move_into(outer.bodies[2], child);
   EXPECT_EQ(refusal_of(g), std::pair(CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, offender));
   ASSERT_EQ(driver.cuGraphDestroyNode(offender), CUDA_SUCCESS);
   const CUgraphConditionalHandle unused = make_condition(grandchild, 1);
@@ -94,18 +101,22 @@ TEST_F(Conditional, TheOffenderIsFoundAtAnyDepth) {
   const test_exec run{g};
 }
 
-// A graph with a conditional node is one of a kind, in whatever part the node is: no clone, no cloned child, one
-// executable at a time.
+// A graph with a conditional node is one of a kind, in whatever part the node is: no clone, no child, one executable at
+// a time.
 TEST_F(Conditional, ThereIsOneOfAGraph) {
   test_graph g;
   const built_graph child = make_graph();
-  const conditional node{child, CU_GRAPH_COND_TYPE_IF, 1, 1};
   move_into(g, child);
+  const conditional node{child, CU_GRAPH_COND_TYPE_IF, 1, 1};
   CUgraph copy = nullptr;
   EXPECT_EQ(driver.cuGraphClone(&copy, g), CUDA_ERROR_NOT_SUPPORTED);
   test_graph parent;
   CUgraphNode unwanted = nullptr;
   EXPECT_EQ(driver.cuGraphAddChildGraphNode(&unwanted, parent, nullptr, 0, g), CUDA_ERROR_NOT_SUPPORTED);
+  CUgraphNodeParams params{};
+  params.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  params.graph = {g, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE};
+  EXPECT_EQ(try_to_add(parent, params), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(parent.size(), 0u);
   CUgraphExec second = nullptr;
   {
@@ -117,7 +128,7 @@ TEST_F(Conditional, ThereIsOneOfAGraph) {
   EXPECT_EQ(driver.cuGraphDestroy(node.bodies[0]), CUDA_ERROR_INVALID_VALUE);
 }
 
-// While a capture adds to a body, neither its node nor a graph around it may go.
+// While a capture adds to a body, no graph around it may go.
 TEST_F(Conditional, ABodyThatIsCapturedIntoStays) {
   test_stream s;
   test_words words{1};
@@ -127,8 +138,6 @@ TEST_F(Conditional, ABodyThatIsCapturedIntoStays) {
   const built_graph body = inner.bodies[0];
   ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
             CUDA_SUCCESS);
-  EXPECT_EQ(driver.cuGraphDestroyNode(inner.node), CUDA_ERROR_ILLEGAL_STATE);
-  EXPECT_EQ(driver.cuGraphDestroyNode(outer.node), CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_EQ(driver.cuGraphDestroy(g), CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, s), CUDA_SUCCESS);
   CUgraph made = nullptr;
@@ -138,6 +147,62 @@ TEST_F(Conditional, ABodyThatIsCapturedIntoStays) {
   run.launch(s);
   s.synchronize();
   EXPECT_EQ(words[0], 1u);
+}
+
+bool is_there(CUgraph g) {
+  std::size_t count = 0;
+  return driver.cuGraphGetNodes(g, nullptr, &count) == CUDA_SUCCESS;
+}
+
+// A node may go while captures add to its body and to one inside: the body is nobody's then, and ends with the last of them.
+// The graph around it is free to go at once.
+TEST_F(Conditional, ABodyOutlivesItsNodeWhileItIsCapturedInto) {
+  test_stream s;
+  test_stream t;
+  test_words words{1};
+  const CUgraph g = make_graph();
+  const conditional outer{g, CU_GRAPH_COND_TYPE_IF, 2, 1};
+  const conditional inner{outer.bodies[0], CU_GRAPH_COND_TYPE_IF, 1, 1};
+  const auto begin = [](CUstream in, CUgraph body) {
+    return driver.cuStreamBeginCaptureToGraph(in, body, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
+  };
+  ASSERT_EQ(begin(s, outer.bodies[0]), CUDA_SUCCESS);
+  ASSERT_EQ(begin(t, inner.bodies[0]), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphDestroyNode(outer.node), CUDA_SUCCESS);
+  EXPECT_FALSE(is_there(outer.bodies[1]));
+  EXPECT_EQ(driver.cuGraphDestroy(outer.bodies[0]), CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(driver.cuGraphDestroy(g), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, s), CUDA_SUCCESS);
+  CUgraph made = g;
+  EXPECT_EQ(driver.cuStreamEndCapture(s, &made), CUDA_SUCCESS);
+  EXPECT_EQ(made, nullptr);
+  EXPECT_TRUE(is_there(inner.bodies[0]));
+  EXPECT_EQ(driver.cuGraphDestroyNode(inner.node), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemsetD32Async(words.at(0), 1, 1, t), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamEndCapture(t, &made), CUDA_SUCCESS);
+  EXPECT_EQ(made, nullptr);
+  EXPECT_FALSE(is_there(inner.bodies[0]));
+  EXPECT_FALSE(is_there(outer.bodies[0]));
+}
+
+// The same where the graph around goes with a capture that breaks.
+TEST_F(Conditional, ABodyOutlivesABrokenCaptureOfTheGraphAroundIt) {
+  test_stream s;
+  test_stream t;
+  const CUgraph g = make_graph();
+  const conditional node{g, CU_GRAPH_COND_TYPE_IF, 1, 1};
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(s, g, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuStreamBeginCaptureToGraph(t, node.bodies[0], nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamSynchronize(s), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  CUgraph made = nullptr;
+  EXPECT_EQ(driver.cuStreamEndCapture(s, &made), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_FALSE(is_there(g));
+  EXPECT_TRUE(is_there(node.bodies[0]));
+  EXPECT_EQ(driver.cuStreamSynchronize(t), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(driver.cuStreamEndCapture(t, &made), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_FALSE(is_there(node.bodies[0]));
 }
 
 // A capture that breaks leaves the body empty, and it can be captured into again.

@@ -22,13 +22,17 @@ TEST_F(GraphMemoryNodes, RefusesBadParameters) {
   EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
   params.accessDescCount = 1;
   peers[0].location.id = 99;
-  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
-  peers[0].location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_DEVICE);
+  peers[0].location = {CU_MEM_LOCATION_TYPE_INVALID, 0};
   EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
   peers[0].location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  for (const CUmemAccess_flags flags : {CU_MEM_ACCESS_FLAGS_PROT_NONE, CU_MEM_ACCESS_FLAGS_PROT_READ}) {
+    peers[0].flags = flags;
+    EXPECT_EQ(add(params), CUDA_ERROR_NOT_SUPPORTED);
+  }
+  peers[0].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   params.poolProps.location = {CU_MEM_LOCATION_TYPE_HOST, 0};
-  EXPECT_EQ(add(params), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(add(allocation_of(device().total_memory() + 1)), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(add(params), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(add(allocation_of(~std::size_t{0})), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(try_add_free(g, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(try_add_free(g, ~CUdeviceptr{0}), CUDA_ERROR_INVALID_VALUE);
@@ -43,9 +47,43 @@ TEST_F(GraphMemoryNodes, RefusesBadParameters) {
   ASSERT_EQ(told.accessDescCount, 1u);
   EXPECT_NE(told.accessDescs, peers);
   EXPECT_EQ(told.accessDescs->flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  peers[0].location = {CU_MEM_LOCATION_TYPE_HOST, 0};
+  EXPECT_EQ(add(params), CUDA_SUCCESS);
   CUdeviceptr freed = 0;
   EXPECT_EQ(driver.cuGraphMemAllocNodeGetParams(node, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuGraphMemFreeNodeGetParams(node, &freed), CUDA_ERROR_INVALID_VALUE);
+}
+
+// More than the device has is found out by the launch.
+TEST_F(GraphMemoryNodes, MayBeLargerThanTheDevice) {
+  test_stream s;
+  test_graph g;
+  const allocated block = add_alloc(g, device().total_memory() + 1);
+  add_free(g, block.at, {block.node});
+  test_exec x{g};
+  EXPECT_EQ(launch(x, s), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(launch(x, s), CUDA_ERROR_OUT_OF_MEMORY);
+  s.synchronize();
+}
+
+// Its memory is of no context, so a set must name one; here or in another graph, before a launch and after.
+TEST_F(GraphMemoryNodes, AreSetInANamedContext) {
+  test_stream s;
+  test_graph g;
+  test_graph other;
+  const allocated block = add_alloc(g, 4096);
+  const CUDA_MEMSET_NODE_PARAMS params{block.at, 0, 1, 4, 1, 1};
+  const auto expect_refusal = [&](CUgraph in) {
+    CUgraphNode made = nullptr;
+    EXPECT_EQ(driver.cuGraphAddMemsetNode(&made, in, nullptr, 0, &params, nullptr), CUDA_ERROR_INVALID_VALUE);
+  };
+  expect_refusal(g);
+  expect_refusal(other);
+  test_exec x{g};
+  EXPECT_EQ(launch(x, s), CUDA_SUCCESS);
+  expect_refusal(other);
+  EXPECT_EQ(free_in(s, block.at), CUDA_SUCCESS);
+  s.synchronize();
 }
 
 // The general call makes the same nodes.

@@ -145,6 +145,41 @@ TEST_F(ValueAccess, ANodeThatMayNotReadFailsTheDevice) {
   });
 }
 
+// Words that calls do not take may be a node's, but not a launch's, until the node has others.
+TEST_F(ValueAccess, ALaunchTakesNoWordOfManagedOrPooledMemory) {
+  const test_stream s;
+  CUcontext context = nullptr;
+  ASSERT_EQ(driver.cuCtxGetCurrent(&context), CUDA_SUCCESS);
+  CUdeviceptr managed = 0;
+  CUdeviceptr pooled = 0;
+  CUdeviceptr plain = 0;
+  ASSERT_EQ(driver.cuMemAllocManaged(&managed, 4, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAllocAsync(&pooled, 4, s), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuMemAlloc_v2(&plain, 4), CUDA_SUCCESS);
+  s.synchronize();
+  for (const CUdeviceptr word : {managed, pooled}) {
+    CUstreamBatchMemOpParams op = write_of(word, 7);
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS params{context, 1, &op, 0};
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec exec = nullptr;
+    ASSERT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &params), CUDA_SUCCESS);
+    ASSERT_EQ(driver.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(exec, s), CUDA_ERROR_INVALID_VALUE);
+    s.synchronize();
+    op = write_of(plain, 7);
+    EXPECT_EQ(driver.cuGraphExecBatchMemOpNodeSetParams(exec, node, &params), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphLaunch(exec, s), CUDA_SUCCESS);
+    s.synchronize();
+    EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver.cuMemFree_v2(managed), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFree_v2(pooled), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemFree_v2(plain), CUDA_SUCCESS);
+}
+
 // Whether a write may be done is asked when it runs.
 TEST_F(ValueAccess, AMappingHasWordsOnceStreamsMayUseIt) {
   const mapped_word word;

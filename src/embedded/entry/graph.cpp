@@ -193,8 +193,13 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     model::graph_node* found = find_node(node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (found->in->capturing() || std::ranges::any_of(found->inside(), &model::graph::capturing_inside))
+    if (found->in->left_behind() != nullptr) return CUDA_ERROR_INVALID_VALUE;
+    // A body may be captured into meanwhile, a child graph not.
+    const bool has_bodies = found->type() == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    if (found->in->capturing() ||
+        (!has_bodies && std::ranges::any_of(found->inside(), &model::graph::capturing_inside))) {
       return CUDA_ERROR_ILLEGAL_STATE;
+    }
     if (found->in->has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
     found->in->remove(*found);
     return CUDA_SUCCESS;

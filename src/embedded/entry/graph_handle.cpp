@@ -1,5 +1,6 @@
 // entry/graph_handle.cpp - lists of nodes and edges that a program gives.
 #include "embedded/entry/graph_handle.hpp"
+#include "embedded/model/conditional.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -40,7 +41,8 @@ CUresult check_child(const model::graph* child, const model::graph& into, CUgrap
   if (child->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
   if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
     return child->is_unique() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
-  return child->capturing_inside() || into.is_inside(*child) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  if (child->capturing_inside() || into.is_inside(*child)) return CUDA_ERROR_INVALID_VALUE;
+  return model::has_conditional_nodes(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {

@@ -41,7 +41,7 @@ CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* d
                     model::graph*& into, std::vector<model::graph_node*>& behind);
 
 // May a node of `into` have this graph, or a clone of it, as its child graph? CUDA_ERROR_INVALID_VALUE where there is no
-// graph, too.
+// graph, too; CUDA_ERROR_NOT_SUPPORTED for one with conditional nodes.
 CUresult check_child(const model::graph* child, const model::graph& into, CUgraphChildGraphNodeOwnership ownership);
 
 // Is every edge an ordinary one? Others begin at kernels only.

@@ -17,14 +17,17 @@ CUresult with_device(CUdevice ordinal, Body&& body) noexcept {
   });
 }
 
-// Who else than the device may use the memory. Each is a device, once at most.
+// Who else than the device may use the memory: devices and the host, to read and write it.
 CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> wanted) {
   for (const CUmemAccessDesc& each : wanted) {
-    if (each.location.type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(each.location.id) == nullptr)
+    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+      if (p.find_device(each.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    } else if (each.location.type != CU_MEM_LOCATION_TYPE_HOST) {
       return CUDA_ERROR_INVALID_VALUE;
-    if (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READ) return CUDA_ERROR_NOT_SUPPORTED;
-    if (each.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && each.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READ || each.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+      return CUDA_ERROR_NOT_SUPPORTED;
+    if (each.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
@@ -32,6 +35,7 @@ CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> 
 CUresult check(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& props = params.poolProps;
   if (params.bytesize == 0 || props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  if (props.location.type == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_NOT_SUPPORTED;
   if (props.location.type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(props.location.id) == nullptr)
     return CUDA_ERROR_INVALID_VALUE;
   if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;

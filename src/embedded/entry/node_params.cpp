@@ -24,10 +24,12 @@ CUresult take_context(CUcontext& context) {
   return model::this_process().contexts.find(context) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-// A set that names no context is for that of its memory, so that it needs none to be current; a pool's memory has none.
+// A set that names no context is for that of its memory, so that it needs none to be current; a pool's and a graph's memory
+// have none.
 CUresult take_context_of(CUdeviceptr memory, CUcontext& context) {
   const model::allocation* in = context == nullptr ? model::address_map::find(memory) : nullptr;
-  if (in == nullptr || in->kind == model::memory_kind::graph) return take_context(context);
+  if (in == nullptr && context == nullptr) in = model::address_map::find_of_graph(memory, 1);
+  if (in == nullptr) return take_context(context);
   if (in->owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
   context = in->owner->handle();
   return take_context(context);

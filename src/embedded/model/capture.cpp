@@ -68,14 +68,15 @@ CUresult capture::end(stream& on, bool wanted, graph*& out) {
   } else if (c->mode_ != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread_ != capture_list::this_thread_number()) {
     status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
-  const bool keep = status == CUDA_SUCCESS && (wanted || c->graph_->embedded());
+  const bool left_behind = c->graph_->left_behind() != nullptr;
+  const bool keep = status == CUDA_SUCCESS && (wanted || c->graph_->embedded()) && !left_behind;
   if (keep) out = c->graph_;
   c->tear_down(keep);
   return status;
 }
 
 // All streams are ordinary ones again. A graph that nobody gets is destroyed, a given one, too; one that is part of a
-// node only loses its nodes.
+// node only loses its nodes, and one that has lost its node ends when nothing captures into it any more.
 void capture::tear_down(bool keep_graph) noexcept {
   for (const participant& p : participants_) {
     if (p.in != nullptr) p.in->set_capture(nullptr);
@@ -83,7 +84,9 @@ void capture::tear_down(bool keep_graph) noexcept {
   participants_.clear();
   recorded_.clear();
   graph_->set_capturing(false);
-  if (!keep_graph && graph_->embedded()) {
+  if (graph* const left = graph_->left_behind()) {
+    if (!left->capturing_inside()) left->destroy();
+  } else if (!keep_graph && graph_->embedded()) {
     graph_->clear();
   } else if (!keep_graph) {
     graph_->destroy();

@@ -32,7 +32,8 @@ class capture {
   static abi::CUresult begin_to(stream& on, graph& into, std::vector<graph_node*> behind,
                                 abi::CUstreamCaptureMode mode);
 
-  // cuStreamEndCapture: a graph only with CUDA_SUCCESS. Without `wanted` the graph is lost. Whatever the answer, the
+  // cuStreamEndCapture: a graph only with CUDA_SUCCESS, and none where it was a body whose node has ended meanwhile.
+  // Without `wanted` the graph is lost. Whatever the answer, the
   // capture is over, except where it did not begin in this stream.
   static abi::CUresult end(stream& on, bool wanted, graph*& out);
 

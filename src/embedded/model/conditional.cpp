@@ -81,6 +81,13 @@ void release_condition(const conditional_params& of) noexcept {
   if (condition* by = condition::find(of.condition)) by->used_by = nullptr;
 }
 
+bool has_conditional_nodes(const graph& in) noexcept {
+  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
+    if (part->is_body() || has_conditional_nodes(*part)) return true;
+  }
+  return false;
+}
+
 bool has_unused_condition(const graph& in) noexcept {
   const auto unused = [](const condition* c) { return c->used_by == nullptr; };
   if (std::ranges::any_of(in.conditions, unused)) return true;

@@ -26,7 +26,7 @@ struct condition {
   [[nodiscard]] static condition* find(abi::CUgraphConditionalHandle handle) noexcept;
 };
 
-// One for a node of the graph, or of a part of it. It ends with the graph. Throws std::bad_alloc.
+// One for a node of the graph, of a part of it, or of a graph around it. It ends with the graph. Throws std::bad_alloc.
 condition& make_condition(graph& of, const context& in, std::uint32_t value_at_launch, bool assigned_at_launch);
 void end_conditions(graph& of) noexcept;
 
@@ -40,6 +40,9 @@ graph_node& add_conditional(graph& to, condition& by, abi::CUgraphConditionalNod
 
 // The node goes; another may use its condition.
 void release_condition(const conditional_params& of) noexcept;
+
+// Has the graph, or a child graph of it, such nodes?
+[[nodiscard]] bool has_conditional_nodes(const graph& in) noexcept;
 
 // Why a graph with conditional nodes, or with conditions, cannot be instantiated.
 [[nodiscard]] bool has_unused_condition(const graph& in) noexcept;

@@ -48,6 +48,17 @@ const exec_node* exec_shape::find(CUgraphNode origin) {
   return found == by_origin_.end() ? nullptr : &nodes_[found->second];
 }
 
+const exec_node* exec_shape::find_with_bodies(CUgraphNode origin) {
+  if (const exec_node* found = find(origin)) return found;
+  for (exec_shape& part : children_) {
+    if (!part.nodes_.empty()) continue;  // a child graph
+    for (exec_shape& body : part.children_) {
+      if (const exec_node* found = body.find_with_bodies(origin)) return found;
+    }
+  }
+  return nullptr;
+}
+
 exec_shape::difference exec_shape::pair_nodes(const graph& other, pairs& out) const {
   constexpr CUgraphExecUpdateResult topology = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
   if (other.nodes().size() != nodes_.size()) return {topology, nullptr};
@@ -108,7 +119,7 @@ exec_shape::difference exec_shape::pair_inside(const exec_node& mine, const grap
   const exec_shape& inside = child_of(mine);
   if (const auto* child = std::get_if<child_params>(&theirs.params)) return inside.pair_with(*child->embedded, out);
   if (inside.children_.size() != theirs.inside().size())
-    return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs.handle()};
+    return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, theirs.handle()};
   for (std::size_t i = 0; i < inside.children_.size(); ++i) {
     const difference found = inside.children_[i].pair_with(*theirs.inside()[i], out);
     if (found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;

@@ -37,6 +37,9 @@ class exec_shape {
   // The node that was made of one of the instantiated graph; null where there is none. Throws std::bad_alloc.
   [[nodiscard]] const exec_node* find(abi::CUgraphNode origin);
 
+  // The same, also in the bodies of conditional nodes, and in the bodies there. Its parts are not this shape's.
+  [[nodiscard]] const exec_node* find_with_bodies(abi::CUgraphNode origin);
+
   [[nodiscard]] const exec_shape& child_of(const exec_node& node) const noexcept { return children_[node.child]; }
 
   // Pairs its nodes, and those of its parts, with the nodes of another graph. From the last nodes on, and in the

@@ -43,7 +43,7 @@ void graph_exec::change(const exec_node& node, const node_params& params, launch
 
 CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find(origin);
+  const exec_node* node = shape_.find_with_bodies(origin);
   launch_plan scratch;
   if (node == nullptr || !may_become(*node, params, scratch)) return CUDA_ERROR_INVALID_VALUE;
   make_plan_own();
@@ -56,8 +56,10 @@ exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph&
   if (const auto found = of.pair_with(to, pairs); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
   launch_plan scratch;
   for (const auto& [mine, theirs] : pairs) {
-    if (!may_become(*mine, theirs->params, scratch))
-      return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs->handle()};
+    if (may_become(*mine, theirs->params, scratch)) continue;
+    const bool has_bodies = std::holds_alternative<conditional_params>(theirs->params);
+    return {has_bodies ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
+            theirs->handle()};
   }
   user_object_references kept;
   graph_memory_use memory;
@@ -87,10 +89,7 @@ CUresult graph_exec::update(const graph& to, exec_shape::difference& reason) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<void> claim = to.has_memory_nodes() ? to.claim_executable(claim_) : nullptr;
-  if (to.has_memory_nodes() && claim == nullptr) {
-    reason.why = CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
-    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  }
+  if (to.has_memory_nodes() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   reason = change_all(shape_, to, &to);
   if (reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS && claim != nullptr) claim_ = std::move(claim);
   return reason.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
@@ -98,7 +97,7 @@ CUresult graph_exec::update(const graph& to, exec_shape::difference& reason) {
 
 CUresult graph_exec::set_enabled(CUgraphNode origin, bool enabled) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find(origin);
+  const exec_node* node = shape_.find_with_bodies(origin);
   if (node == nullptr || !may_be_disabled(*node)) return CUDA_ERROR_INVALID_VALUE;
   const auto disabled = disabled_.find(node);
   if (enabled == (disabled == disabled_.end())) return CUDA_SUCCESS;
@@ -116,7 +115,7 @@ CUresult graph_exec::set_enabled(CUgraphNode origin, bool enabled) {
 
 CUresult graph_exec::get_enabled(CUgraphNode origin, bool& enabled) {
   const std::lock_guard lock{mutex_};
-  const exec_node* node = shape_.find(origin);
+  const exec_node* node = shape_.find_with_bodies(origin);
   if (node == nullptr || !may_be_disabled(*node)) return CUDA_ERROR_INVALID_VALUE;
   enabled = !disabled_.contains(node);
   return CUDA_SUCCESS;

@@ -54,6 +54,7 @@ CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_proces
 
 graph& graph::make() {
   graph* made = this_process().graphs.acquire();
+  made->node_has_ended_ = false;
   made->capturing_ = false;
   made->captures_inside_ = 0;
   made->has_memory_nodes_ = false;
@@ -72,10 +73,23 @@ void graph::become_part_of(graph& parent, bool as_body) noexcept {
 
 void graph::leave_parent() noexcept {
   if (parent_ == nullptr) return;
+  for (graph* g = parent_; g != nullptr; g = g->parent_) g->captures_inside_ -= captures_inside_;
   (previous_part_ == nullptr ? parent_->first_part_ : previous_part_->next_part_) = next_part_;
   if (next_part_ != nullptr) next_part_->previous_part_ = previous_part_;
   parent_ = next_part_ = previous_part_ = nullptr;
   is_body_ = false;
+}
+
+void graph::end_with_node() noexcept {
+  if (!capturing_inside()) return destroy();
+  leave_parent();
+  node_has_ended_ = true;
+}
+
+graph* graph::left_behind() noexcept {
+  graph* outermost = this;
+  while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+  return outermost->node_has_ended_ ? outermost : nullptr;
 }
 
 bool graph::is_unique() const noexcept {
@@ -137,7 +151,7 @@ void graph::destroy() noexcept {
 
 void end_node(graph_node& node) noexcept {
   if (const auto* conditional = std::get_if<conditional_params>(&node.params)) release_condition(*conditional);
-  for (graph* inside : node.inside()) inside->destroy();
+  for (graph* inside : node.inside()) inside->end_with_node();
   if (const auto* freed = std::get_if<free_params>(&node.params)) std::erase(freed->block->freed_in, node.in->handle());
   node.params = empty_params{};
   node.dependencies.clear();

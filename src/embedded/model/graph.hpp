@@ -68,6 +68,11 @@ class graph {
   [[nodiscard]] bool is_body() const noexcept { return is_body_; }
   void become_part_of(graph& parent, bool as_body) noexcept;
 
+  // Its node ends, and so does it: at once, or with the last capture that adds to it or to a part. Until then it, or the
+  // one around it that has lost its node, is left behind.
+  void end_with_node() noexcept;
+  [[nodiscard]] graph* left_behind() noexcept;
+
   // The graphs that are parts of its nodes: the first, and the one after this.
   [[nodiscard]] const graph* first_part() const noexcept { return first_part_; }
   [[nodiscard]] const graph* next_part() const noexcept { return next_part_; }
@@ -78,7 +83,7 @@ class graph {
   // Does it, or a part, have nodes of which there is one only? Then it has no clones, and one executable at a time.
   [[nodiscard]] bool is_unique() const noexcept;
 
-  // A capture adds to it. Meanwhile it may not be destroyed, nor nodes taken out.
+  // A capture adds to it. Meanwhile the program may not destroy it, nor take nodes out.
   [[nodiscard]] bool capturing() const noexcept { return capturing_; }
   [[nodiscard]] bool capturing_inside() const noexcept { return captures_inside_ != 0; }  // to it or to a part
   void set_capturing(bool now) noexcept;
@@ -106,6 +111,7 @@ class graph {
   graph* next_part_ = nullptr;
   graph* previous_part_ = nullptr;
   bool is_body_ = false;
+  bool node_has_ended_ = false;
   bool capturing_ = false;
   std::uint32_t captures_inside_ = 0;
   bool has_memory_nodes_ = false;

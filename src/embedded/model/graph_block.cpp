@@ -17,7 +17,8 @@ std::shared_ptr<graph_block> graph_block::make(device& on, std::size_t bytes) {
   if (!addresses) return nullptr;
   auto made = std::make_shared<graph_block>(on, bytes, addresses.get());
   addresses.release();
-  forbid(made->at, made->extent);  // until it is launched
+  // Until it is launched, which one that the device has no room for never is; to forbid it would take memory, too.
+  if (bytes <= on.total_memory()) forbid(made->at, made->extent);
   return made;
 }
 

@@ -4,6 +4,7 @@
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/event.hpp"
 #include "embedded/model/graph.hpp"
+#include "embedded/model/node_operations.hpp"
 #include "embedded/model/process.hpp"
 #include "embedded/model/stream.hpp"
 
@@ -95,7 +96,7 @@ void graph_exec::close() noexcept {
 
 CUresult graph_exec::launch(stream& in) {
   const std::lock_guard lock{mutex_};
-  if (plan_.get() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (plan_.get() == nullptr || (plan_->uses_words && !may_use_words(*plan_.get()))) return CUDA_ERROR_INVALID_VALUE;
   if (plan_->memory.empty()) [[likely]] {
     submit(in, nullptr);
     return CUDA_SUCCESS;

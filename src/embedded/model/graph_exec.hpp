@@ -36,12 +36,14 @@ class graph_exec {
   // have one executable and has it. Throws std::bad_alloc.
   abi::CUresult instantiate(const graph& from, unsigned long long flags, refusal& reason);
 
-  // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing. Of memory that the graph
-  // allocates or frees: what graph_memory::launch::begin() says.
+  // Submits the whole graph as work of a stream, behind the launches before. Waits for nothing. CUDA_ERROR_INVALID_VALUE
+  // for words in memory whose words calls do not take either (value_work.hpp). Of memory that the graph allocates or frees:
+  // what graph_memory::launch::begin() says.
   // Throws std::bad_alloc; then part of the graph may have been submitted.
   abi::CUresult launch(stream& in);
 
-  // Changes what a node does in later launches; it is named by the node of the instantiated graph.
+  // Changes what a node does in later launches; it is named by the node of the instantiated graph, or of a
+  // body in it.
   // CUDA_ERROR_INVALID_VALUE where the graph had no such node, of such a kind, or what the node does may not change
   // that way. With the lock of the graphs held.
   abi::CUresult set_node(abi::CUgraphNode origin, const node_params& params);
@@ -51,7 +53,7 @@ class graph_exec {
 
   // The same for all nodes, and the user objects of the graph for its own: all or nothing.
   // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE with the reason for a graph of another shape, or with a change that is not
-  // allowed.
+  // allowed; CUDA_ERROR_NOT_SUPPORTED without one for a graph with memory nodes that has an executable.
   abi::CUresult update(const graph& to, exec_shape::difference& reason);
 
   // Switches a set or copy off and on; switched off it does nothing, in its place. CUDA_ERROR_INVALID_VALUE for other

@@ -39,7 +39,8 @@ struct graph_memory_use {
 // takes graphs and nodes, with the lock of the graphs held.
 namespace graph_memory {
 
-// Adds a node that allocates. The parameters were checked. CUDA_ERROR_NOT_SUPPORTED for a graph that is part of another.
+// Adds a node that allocates. The parameters were checked. CUDA_ERROR_NOT_SUPPORTED for a graph that is part of another;
+// CUDA_ERROR_OUT_OF_MEMORY where there are no addresses.
 abi::CUresult add_allocation(graph& to, const abi::CUDA_MEM_ALLOC_NODE_PARAMS& params,
                              std::span<graph_node* const> behind, graph_node*& out);
 

@@ -19,6 +19,10 @@ namespace {
 // So many nodes before a new one are looked at for memory that they free.
 constexpr std::size_t most_looked_at = 64;
 
+// So large a node may be, whatever the device has: as on an H200, it is the launch that finds no memory. There, too, the
+// addresses end somewhere.
+constexpr std::size_t most_addresses = std::size_t{1} << 39;
+
 // Memory that is free where the node comes that is to have so many bytes; null where none is found.
 std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::size_t bytes,
                                         std::span<graph_node* const> behind) {
@@ -92,7 +96,7 @@ CUresult add_allocation(graph& to, const CUDA_MEM_ALLOC_NODE_PARAMS& params, std
                         graph_node*& out) {
   if (to.embedded() && !to.is_body()) return CUDA_ERROR_NOT_SUPPORTED;  // a body is refused when it is instantiated
   device& on = *this_process().find_device(params.poolProps.location.id);
-  if (params.bytesize > on.total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (params.bytesize > std::max(on.total_memory(), most_addresses)) return CUDA_ERROR_OUT_OF_MEMORY;
   std::shared_ptr<graph_block> block = find_freed(to, on, params.bytesize, behind);
   if (block == nullptr) block = graph_block::make(on, params.bytesize);
   if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -197,6 +197,7 @@ launch_plan::launch_plan(const launch_plan& other)
       condition_values{other.condition_values},
       lanes{other.lanes},
       awaited_steps{other.awaited_steps},
+      uses_words{other.uses_words},
       memory{other.memory} {
   pitched_copies.reserve(other.pitched_copies.size());
   for (const auto& copy : other.pitched_copies) pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));

@@ -68,6 +68,7 @@ class launch_plan {
   std::shared_ptr<std::atomic<std::uint32_t>[]> condition_values;  // of the conditionals; all copies of a plan have one
   std::uint32_t lanes = 1;
   std::uint32_t awaited_steps = 0;
+  bool uses_words = false;  // waits for values, or writes some
   user_object_references kept_alive;
   graph_memory_use memory;
 

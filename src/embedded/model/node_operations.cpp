@@ -1,6 +1,10 @@
 // model/node_operations.cpp - parameters of nodes turned into operations, and the ways in which they may change.
 #include "embedded/model/node_operations.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
+#include "embedded/model/address_map.hpp"
 #include "embedded/model/box_copy.hpp"
 #include "embedded/model/conditional.hpp"
 #include "embedded/model/launch_plan.hpp"
@@ -42,6 +46,12 @@ const plan_conditional& node_of(const engine::operation& conditional) noexcept {
   return work.in->conditionals[work.number];
 }
 
+// That the operation waits for or writes; null where it does neither.
+const void* word_of(const engine::operation& operation) noexcept {
+  if (does<value_wait>(operation)) return work_of<value_wait>(operation).word;
+  return does<value_write>(operation) ? work_of<value_write>(operation).word : nullptr;
+}
+
 bool is_linear(const pitched_copy_work& copy) noexcept { return copy.depth == 1 && copy.height == 1; }
 
 }  // namespace
@@ -68,6 +78,7 @@ void append_operations(const node_params& params, launch_plan& to) {
     }
   } else if (const auto* values = std::get_if<value_params>(&params)) {
     for (const CUstreamBatchMemOpParams& operation : values->operations) {
+      to.uses_words = true;
       value_work work;
       const bool there = make_work(operation, work, word_check::node) == CUDA_SUCCESS;
       if (const auto* wait = std::get_if<value_wait>(&work); there && wait != nullptr) {
@@ -155,6 +166,14 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
       now[i] = wanted.all()[i];
     }
   }
+}
+
+bool may_use_words(const launch_plan& in) noexcept {
+  return std::ranges::none_of(in.operations, [](const engine::operation& each) {
+    const void* const word = word_of(each);
+    const allocation* const at = word == nullptr ? nullptr : address_map::find(reinterpret_cast<std::uintptr_t>(word));
+    return at != nullptr && !has_words_for_calls(*at);
+  });
 }
 
 void refer_to_copies_of(launch_plan& plan, engine::operation& copied) noexcept {

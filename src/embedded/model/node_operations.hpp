@@ -25,6 +25,9 @@ void append_operations(const node_params& params, launch_plan& to);
 void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,
                         launch_plan& scratch);
 
+// Do all words that a plan waits for or writes lie where a launch may use them?
+[[nodiscard]] bool may_use_words(const launch_plan& in) noexcept;
+
 // Lets an operation that was copied with its plan refer to the copy.
 void refer_to_copies_of(launch_plan& plan, engine::operation& copied) noexcept;
 

@@ -14,22 +14,24 @@ struct found_word {
   bool denied = false;  // streams may not do this with it
 };
 
-// Calls take no word of managed memory, nor of a pool's. A word may reach over the end of an allocation, as far as memory is there.
+// A word may reach over the end of an allocation, as far as memory is there.
 CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags use, word_check check, found_word& out) {
   if (address % size != 0) return CUDA_ERROR_INVALID_VALUE;
   out.at = reinterpret_cast<void*>(address);
   if (check == word_check::alignment) return CUDA_SUCCESS;
   const allocation* in = address_map::find(address);
   if (in == nullptr || address - in->start() + size > in->extent) return CUDA_ERROR_INVALID_VALUE;
-  if (check == word_check::call && (in->kind == memory_kind::managed || in->kind == memory_kind::pooled ||
-                                    in->kind == memory_kind::graph || !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ))) {
+  if (check == word_check::call && (!has_words_for_calls(*in) || !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ)))
     return CUDA_ERROR_INVALID_VALUE;
-  }
   out.denied = !in->lets(use);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
+
+bool has_words_for_calls(const allocation& memory) noexcept {
+  return memory.kind != memory_kind::managed && memory.kind != memory_kind::pooled && memory.kind != memory_kind::graph;
+}
 
 CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_wait& out,
                    word_check check) {

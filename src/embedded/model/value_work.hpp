@@ -9,6 +9,8 @@
 
 namespace weir::embedded::model {
 
+struct allocation;
+
 inline constexpr unsigned most_operations_in_a_batch = 255;
 
 // What is asked of a word.
@@ -17,6 +19,9 @@ enum class word_check : std::uint8_t {
   node,      // aligned, in memory that the driver knows
   alignment  // only that: the address is kept for later
 };
+
+// May calls, and launches of graphs, use words there? Not of managed memory, nor of a pool's or a graph's.
+[[nodiscard]] bool has_words_for_calls(const allocation& memory) noexcept;
 
 // What follows gives CUDA_SUCCESS and the work, or what is wrong. Flags are CU_STREAM_WAIT_VALUE_* and
 // CU_STREAM_WRITE_VALUE_*, sizes 4 or 8 bytes. A write of what streams may only read is given, and so is whatever a node
