@@ -173,7 +173,7 @@ TEST_F(Conditional, NodesOfBodiesChangeInPlace) {
   };
   const auto set = [&](CUgraphNode node, std::size_t word, unsigned value) {
     const CUDA_MEMSET_NODE_PARAMS params{words.at(word), 0, value, 4, 1, 1};
-    return driver.cuGraphExecMemsetNodeSetParams(run, node, &params, current());
+    return driver.cuGraphExecMemsetNodeSetParams(run, node, &params, current_context());
   };
   EXPECT_EQ(set(outside, 0, 2), CUDA_SUCCESS);
   EXPECT_EQ(set(inside, 1, 3), CUDA_SUCCESS);
