@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -109,8 +108,8 @@ class reclaimer {
       std::thread{[this] { run(); }}.detach();
       started_ = true;
       drain_at_exit();
-    } catch (const std::system_error&) {
-      // The chores stay in the queue, and the next one tries again.
+    } catch (...) {
+      // No thread, or no memory for one. The chores stay in the queue, and the next one tries again.
     }
     return started_;
   }

@@ -1,0 +1,65 @@
+// out_of_memory_test.cpp - weir where the program has no memory left: nothing half done, and no end of the program.
+#include <weir/buffer.hpp>
+#include <weir/deferred.hpp>
+#include <weir/error.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+
+#include <exception>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "api/guard.hpp"
+#include "api/reclaimer.hpp"
+#include "embedded/out_of_memory.hpp"
+#include "support/child.hpp"
+
+namespace weir {
+namespace {
+
+using embedded::out_of_memory;
+
+// weir's thread is started when there is memory for it; what was left to it before waits.
+TEST(OutOfMemory, WhatIsLeftToWeirsThreadWaitsUntilItCanBeStarted) {
+  test::in_a_fresh_process([] {
+    static bool done = false;
+    static detail::chore first{nullptr, [](detail::chore&) noexcept {
+                                 done = true;
+                                 return detail::chore_result::done;
+                               }};
+    {
+      const out_of_memory now;
+      detail::leave_chore(first);
+    }
+    const bool waits = WEIR_HOLDS(deferred_count() == 1u) && WEIR_HOLDS(!done);
+    drain_deferred();
+    return waits && WEIR_HOLDS(done) && WEIR_HOLDS(deferred_count() == 0u);
+  });
+}
+
+int heard = 0;
+void count(std::exception_ptr) noexcept { ++heard; }
+
+// Destructors that have to leave something to that thread, and find no memory to say what, say so to the hook.
+TEST(OutOfMemory, DestructorsNeedNone) {
+  const unraised_error_hook before = on_unraised_error(&count);
+  const device gpu;
+  const stream s{gpu};
+  std::optional<buffer<int>> memory{std::in_place, s, 10};
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
+  std::optional<event> mark{gpu};
+  {
+    const detail::capture_mark captures;
+    const out_of_memory now;
+    memory.reset();
+    pinned.reset();
+    mark.reset();
+  }
+  EXPECT_EQ(heard, 2);
+  on_unraised_error(before);
+}
+
+}  // namespace
+}  // namespace weir
