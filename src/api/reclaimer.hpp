@@ -66,6 +66,7 @@ void run_or_defer(F work) noexcept {
 // The same for work that no capture minds: runs it now, unless this is a host function, where no driver call may be made.
 template <class F>
 void run_outside_host_functions(F work) noexcept {
+  if (in_forked_child()) return;  // what it is about is the parent's
   if (!inside_host_function) {
     work();
     return;

@@ -1,11 +1,13 @@
 // end_of_process_test.cpp - weir's objects as statics, whose destructors run when the driver has gone before them.
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/deferred.hpp>
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
+#include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
 #include <weir/name.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -56,6 +58,8 @@ struct belongings {
   pinned_buffer<int> unused{100};
   word<std::uint32_t> w;
   timings times;
+  graph work = capture(s, [this] { fill(s, x, 1); });
+  graph_exec run = work.instantiate();
   stream_pool pool{gpu};
   stream_lease lease = pool.acquire();
   context kept{gpu};
@@ -168,6 +172,15 @@ TEST_F(ForkedChild, HasCopiesOfWhatIsTheParents) {
       { const buffer<int> x = std::move(all.x); }
       { const pinned_buffer<int> y = std::move(all.y); }
       all.w.close();
+      const failing_table calls;
+      {
+        const event e = std::move(all.e);
+        const timed_event te = std::move(all.te);
+        const graph_exec run = std::move(all.run);
+        const graph work = std::move(all.work);
+        const timings times = std::move(all.times);
+      }
+      if (calls.count_all() != 0) std::_Exit(6);
     });
     all.s.sync();
     fill(all.s, all.x, 1);
