@@ -103,5 +103,32 @@ TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryWasNotGiven) {
   EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
+// The same where several things were said of the range before.
+TEST_F(ManagedAdvice, AdviceThatFoundNoMemoryHalfwayWasNotGiven) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(driver.cuMemAllocManaged(&memory, 4 * page, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuMemAdvise_v2(memory + page, page, CU_MEM_ADVISE_SET_READ_MOSTLY, here), CUDA_SUCCESS);
+  const auto accessed_by = [&](std::size_t first) {
+    int value = -9;
+    EXPECT_EQ(driver.cuMemRangeGetAttribute(&value, sizeof value, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY,
+                                            memory + first * page, page),
+              CUDA_SUCCESS);
+    return value;
+  };
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+  int failures = 0;
+  for (int room = 0; status != CUDA_SUCCESS; ++room) {
+    {
+      const out_of_memory after{room};
+      status = driver.cuMemAdvise_v2(memory, 4 * page, CU_MEM_ADVISE_SET_ACCESSED_BY, here);
+    }
+    if (status != CUDA_SUCCESS) ++failures;
+    const int expected = status == CUDA_SUCCESS ? 0 : CU_DEVICE_INVALID;
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(accessed_by(i), expected) << "page " << i << ", room " << room;
+  }
+  EXPECT_GT(failures, 1);
+  EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace weir::embedded

@@ -61,9 +61,11 @@ intervals::iterator split(intervals& in, std::size_t at) {
 // The interval's bytes; not of the last one, which is behind the memory.
 std::size_t bytes_of(intervals::const_iterator of) { return (std::next(of)->first - of->first) * page; }
 
-// Calls change_one(facts, bytes) for what is said of the pages.
-template <class Change>
-void change(const allocation& memory, std::uintptr_t address, std::size_t bytes, Change&& change_one) {
+// Calls prepare_one(facts), which may throw and changes nothing that can be seen, for what is said of all of the pages, and
+// then change_one(facts, bytes), which does not throw: all of it is said, or nothing.
+template <class Prepare, class Change>
+void change(const allocation& memory, std::uintptr_t address, std::size_t bytes, Prepare&& prepare_one,
+            Change&& change_one) {
   const pages touched = pages_of(memory, address, bytes);
   everything& known = all();
   const std::lock_guard lock{known.mutex};
@@ -72,7 +74,9 @@ void change(const allocation& memory, std::uintptr_t address, std::size_t bytes,
   intervals& in = found->second;
   split(in, touched.first);
   const auto end = split(in, touched.last);
-  for (auto each = in.find(touched.first); each != end; ++each) change_one(each->second, bytes_of(each));
+  const auto begin = in.find(touched.first);
+  for (auto each = begin; each != end; ++each) prepare_one(each->second);
+  for (auto each = begin; each != end; ++each) change_one(each->second, bytes_of(each));
 }
 
 CUdevice number_of(const CUmemLocation& where) {
@@ -115,7 +119,10 @@ bool is_remembered(const CUmemLocation& preferred) {
 
 void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes, CUmem_advise advice,
             const CUmemLocation& where) {
-  change(memory, address, bytes, [&](facts& of, std::size_t) {
+  const auto make_room = [&](facts& of) {
+    if (advice == CU_MEM_ADVISE_SET_ACCESSED_BY) of.accessed_by.reserve(of.accessed_by.size() + 1);
+  };
+  change(memory, address, bytes, make_room, [&](facts& of, std::size_t) {
     switch (advice) {
       case CU_MEM_ADVISE_SET_READ_MOSTLY: of.read_mostly = true; break;
       case CU_MEM_ADVISE_UNSET_READ_MOSTLY: of.read_mostly = false; break;
@@ -134,7 +141,8 @@ void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
 
 void prefetched(const allocation& memory, std::uintptr_t address, std::size_t bytes, const CUmemLocation& where) {
   device* const to = where.type == CU_MEM_LOCATION_TYPE_DEVICE ? this_process().find_device(where.id) : nullptr;
-  change(memory, address, bytes, [&](facts& of, std::size_t count) {
+  const auto nothing = [](facts&) {};
+  change(memory, address, bytes, nothing, [&](facts& of, std::size_t count) {
     of.prefetched_to = where;
     if (to == nullptr || to == of.counted_on) return;
     if (of.counted_on != nullptr) of.counted_on->count_managed_less(count);
