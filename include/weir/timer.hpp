@@ -43,7 +43,8 @@ struct timing {
 // What is measured is the time between two points of a stream: the work of the section, and whatever kept the stream
 // from it. Work of other streams that shares the device lengthens it, and on a blocking stream work of the default
 // stream may lie in between. The time from queueing to the beginning is not in it.
-// Move-only; timers refer to what is inside, so they may outlive it. Thread safety: any operation from any thread.
+// Move-only; timers refer to what is inside, so they may outlive it. A green context lives as long as the timings of its
+// streams; a context of somebody else's has to. Thread safety: any operation from any thread.
 class WEIR_EXPORT timings {
  public:
   timings();

@@ -4,6 +4,9 @@
 
 #include "api/capture_registry.hpp"
 #include "api/captures.hpp"
+#include "api/green_state.hpp"
+
+#include <utility>
 
 namespace weir {
 
@@ -13,8 +16,24 @@ using detail::usable;
 
 namespace {
 
+// A green context that lives as long as a graph of its streams, and whatever is made of that, needs it.
+class green_share {
+ public:
+  explicit green_share(detail::green_state& held) noexcept : held_{&held} {}
+  green_share(green_share&& other) noexcept : held_{std::exchange(other.held_, nullptr)} {}
+  green_share& operator=(green_share&&) = delete;
+  ~green_share() {
+    if (held_ != nullptr) held_->drop();
+  }
+
+ private:
+  detail::green_state* held_;
+};
+
 graph own(const detail::ended_capture& ended, call_site at) {
-  return graph::adopt(ended.graph, context_ref{ended.context}, at);
+  graph owned = graph::adopt(ended.graph, context_ref{ended.context}, at);
+  if (detail::green_state* const green = detail::hold_green(ended.context)) owned.keep(green_share{*green}, at);
+  return owned;
 }
 
 }  // namespace

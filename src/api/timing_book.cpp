@@ -2,7 +2,9 @@
 #include "api/timing_book.hpp"
 
 #include "api/check.hpp"
+#include "api/green_state.hpp"
 #include "api/make_current.hpp"
+#include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 #include "api/relaxed_captures.hpp"
 #include "driver/forked_child.hpp"
@@ -17,20 +19,62 @@
 namespace weir::detail {
 namespace {
 
+// A reset that nobody has noticed yet took the events with it.
+void destroy(CUevent event) noexcept {
+  const CUresult answer = driver().cuEventDestroy_v2(event);
+  if (answer == CUDA_ERROR_CONTEXT_IS_DESTROYED) forget_reset_contexts();
+  if (answer == CUDA_ERROR_CONTEXT_IS_DESTROYED || answer == CUDA_ERROR_INVALID_CONTEXT) return;
+  check_unraised(answer, "cuEventDestroy", event_ref{event});
+}
+
 // Destroying events is allowed in a capture, but nothing is in a host function.
 void destroy_somewhere(CUevent event) noexcept {
-  run_outside_host_functions(
-      [event] { check_unraised(driver().cuEventDestroy_v2(event), "cuEventDestroy", event_ref{event}); });
+  run_outside_host_functions([event] { destroy(event); });
+}
+
+// Behind the events, as chores are begun in order.
+void let_go_somewhere(green_state& state) noexcept {
+  run_outside_host_functions([&state] { state.drop(); });
 }
 
 }  // namespace
 
 timing_book::~timing_book() {
+  if (in_forked_child()) return;  // they are the parent's
   for (const section& s : pending_) {
+    if (is_over(s.context)) continue;
     destroy_somewhere(s.start);
     destroy_somewhere(s.end);
   }
-  for (const kept_event& e : events_) destroy_somewhere(e.event);
+  for (const kept_event& e : events_) {
+    if (!is_over(e.context)) destroy_somewhere(e.event);
+  }
+  for (const life& l : lives_) {
+    if (l.green != nullptr) let_go_somewhere(*l.green);
+  }
+}
+
+bool timing_book::is_over(unsigned long long context) const noexcept {
+  const auto known = std::ranges::find(lives_, context, &life::number);
+  if (known == lives_.end()) return false;
+  const device_record* const device = known->primary_of;
+  return known->over || (device != nullptr && device->resets.load(std::memory_order_acquire) != known->resets);
+}
+
+// Before there is an event of it.
+void timing_book::remember(CUcontext context, unsigned long long number, call_site at) {
+  {
+    const std::lock_guard lock{lock_};
+    if (std::ranges::find(lives_, number, &life::number) != lives_.end()) return;
+  }
+  const context_place place = place_of(context, at);
+  const device_record* const device = place.is_primary ? &record_of(weir::device{place.device}, "", at) : nullptr;
+  const std::uint32_t resets = device != nullptr ? device->resets.load(std::memory_order_acquire) : 0;
+  const std::lock_guard lock{lock_};
+  if (std::ranges::find(lives_, number, &life::number) != lives_.end()) return;
+  lives_.reserve(lives_.size() + 1);
+  for (life& earlier : lives_) earlier.over |= earlier.handle == context;
+  lives_.push_back({number, context, device, resets, hold_green(context), false});
 }
 
 void timing_book::let_go() noexcept {
@@ -79,6 +123,7 @@ CUevent timing_book::take_event(CUcontext context, unsigned long long number, ca
       return event;
     }
   }
+  remember(context, number, at);
   const make_current current{context, at};
   CUevent event = nullptr;
   check(driver().cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate", subject{context}, at);

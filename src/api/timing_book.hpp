@@ -8,12 +8,16 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
 namespace weir::detail {
+
+class green_state;
+struct device_record;
 
 // Held by the timings and by each timer that runs. Thread safety: any operation from any thread.
 class timing_book {
@@ -56,7 +60,19 @@ class timing_book {
     unsigned long long context;
     abi::CUevent event;
   };
+  // A context that there are events of. Those of one that has ended went with it; of a green one of weir's that cannot
+  // be, as it is held.
+  struct life {
+    unsigned long long number;
+    abi::CUcontext handle;
+    const device_record* primary_of;  // null for any other context
+    std::uint32_t resets;             // of that device, when it began
+    green_state* green;
+    bool over;  // another one has its handle
+  };
   ~timing_book();
+  void remember(abi::CUcontext context, unsigned long long number, call_site at);
+  [[nodiscard]] bool is_over(unsigned long long context) const noexcept;
   // With the lock held.
   void count_in(const section& what, float milliseconds) noexcept;
   void count_in_oldest() noexcept;
@@ -67,6 +83,7 @@ class timing_book {
   std::vector<unsigned long long> last_;  // the order of each one's `last`
   std::deque<section> pending_;
   std::vector<kept_event> events_;
+  std::vector<life> lives_;
   std::atomic<unsigned long long> order_{1};
   std::atomic<unsigned> holders_{1};
 };

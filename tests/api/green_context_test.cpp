@@ -2,12 +2,16 @@
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/copy.hpp>
+#include <weir/deferred.hpp>
 #include <weir/fill.hpp>
+#include <weir/graph_exec.hpp>
 #include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/name.hpp>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -169,6 +173,34 @@ TEST_F(GreenContext, AStreamKeepsItsContextAlive) {
 }
 
 // All contexts of a device share its memory.
+// A graph is instantiated in the context that it was captured in, and its nodes are of that.
+TEST_F(GreenContext, AGraphOfItsStreamKeepsItAlive) {
+  const stream s{gpu};
+  int runs = 0;
+  const failing_table calls;
+  {
+    std::optional<green_context> part{std::in_place, some()};
+    std::optional<stream> in_part{std::in_place, *part};
+    std::optional<graph> recorded{capture(*in_part, [&] { launch_host(*in_part, [&runs] { ++runs; }); })};
+    in_part.reset();
+    part.reset();
+    const graph_exec run = recorded->instantiate();
+    recorded.reset();
+    run.launch(s);
+    s.sync();
+    EXPECT_EQ(runs, 1);
+    drain_deferred();
+    EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
+  }
+  // A driver lets go of what a graph keeps in its own time.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (calls.count(&driver_table::cuGreenCtxDestroy) == 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
+  drain_deferred();
+}
+
 TEST_F(GreenContext, ABufferThatWentToAnotherStreamOutlivesIt) {
   std::optional<green_context> green{some()};
   std::optional<stream> s{*green};

@@ -1,6 +1,7 @@
 // timer_test.cpp - sections of streams and how long they took.
 #include <weir/context.hpp>
 #include <weir/fill.hpp>
+#include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/timer.hpp>
@@ -183,13 +184,13 @@ TEST_F(Timer, SeveralThreadsAndStreams) {
 }
 
 // Events are kept by context, and those of one that has ended are of no use to the next, which may have its handle, as the
-// primary contexts of a device have.
+// primary contexts of a device have. They went with their context, and nobody destroys them again.
 TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
-  if (!gpu.is_embedded()) GTEST_SKIP() << "on a GPU the events would be stale handles at the end";
+  if (!gpu.is_embedded()) GTEST_SKIP() << "on a GPU nobody has looked yet whether the numbers of the two differ";
   test::in_a_fresh_process([] {
-    const unraised_errors at_the_end;
+    const unraised_errors unraised;
     const device first;
-    timings mine;
+    std::optional<timings> mine{std::in_place};
     const abi::CUcontext ended = first.primary_context().get();
     bool good = true;
     for (int life = 0; life < 2; ++life) {
@@ -197,8 +198,8 @@ TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
         const stream in_this{first};
         const failing_table calls;
         for (int again = 0; again < 2; ++again) {
-          { const timer t{mine, "a", in_this}; }
-          mine.sync();
+          { const timer t{*mine, "a", in_this}; }
+          mine->sync();
         }
         good &= WEIR_HOLDS(calls.count(&driver_table::cuEventCreate) == 2);
       }
@@ -209,8 +210,30 @@ TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
         good &= WEIR_HOLDS(next == ended);
       }
     }
-    return good && WEIR_HOLDS(mine.of("a")->count == 4);
+    good &= WEIR_HOLDS(mine->of("a")->count == 4);
+    const failing_table calls;
+    mine.reset();
+    return good && WEIR_HOLDS(calls.count(&driver_table::cuEventDestroy_v2) == 2) && WEIR_HOLDS(unraised.count() == 0);
   });
+}
+
+// A green context ends with the last of its streams and of the timings that have events of it.
+TEST_F(Timer, OutlivesTheGreenContextThatItTimed) {
+  const unraised_errors unraised;
+  const failing_table calls;
+  {
+    std::optional<green_context> part{std::in_place, sm_part::of(gpu)};
+    std::optional<stream> in_part{std::in_place, *part};
+    { const timer t{times, "a", *in_part}; }
+    in_part->sync();
+    in_part.reset();
+    part.reset();
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
+  EXPECT_EQ(times.of("a")->count, 1u);
+  times = timings{};
+  EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
+  EXPECT_EQ(unraised.count(), 0u);
 }
 
 TEST_F(Timer, NoneBeginsInAHostFunction) {
