@@ -9,7 +9,6 @@
 #include <weir/call_site.hpp>
 
 #include <atomic>
-#include <optional>
 
 namespace weir::detail {
 
@@ -19,7 +18,12 @@ namespace weir::detail {
 // of the thread.
 class relaxed_captures {
  public:
-  explicit relaxed_captures(call_site at) {
+  explicit relaxed_captures(call_site at) : relaxed_captures{true, at} {}
+  // Nothing at all where nobody captures.
+  relaxed_captures(bool while_captured, call_site at) {
+    if (!while_captured) [[likely]] {
+      return;
+    }
     check(driver().cuThreadExchangeStreamCaptureMode(&mode_), call_, {}, at);
     exchanged_ = true;
   }
@@ -45,14 +49,10 @@ class relaxed_captures {
 // elsewhere the driver's own answer stands.
 class relaxed_in_our_captures {
  public:
-  explicit relaxed_in_our_captures(call_site at) {
-    if (open_captures.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-      unharmed_.emplace(at);
-    }
-  }
+  explicit relaxed_in_our_captures(call_site at) : unharmed_{open_captures.load(std::memory_order_relaxed) != 0, at} {}
 
  private:
-  std::optional<relaxed_captures> unharmed_;
+  relaxed_captures unharmed_;
 };
 
 }  // namespace weir::detail
