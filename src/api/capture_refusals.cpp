@@ -69,10 +69,7 @@ void refuse_captured_event(CUevent event, const char* call, call_site at) {
 }
 
 void refuse_captured_context(CUcontext context, const char* call, call_site at) {
-  const std::string begun = text_of_open([&](const capture_record& record) {
-    return record.what.context == context ||
-           std::ranges::any_of(record.joined, [&](const joined_stream& s) { return s.context == context; });
-  });
+  const std::string begun = text_of_open([&](const capture_record& record) { return record.has_context(context); });
   if (begun.empty()) return;
   fail(errc::stream_capture_unsupported, call, to_string(context_ref{context}),
        fmt::format("a stream of it takes part in {}, which lives on; wait for single streams, or for all after its end",

@@ -3,7 +3,6 @@
 
 #include "api/host_failures.hpp"
 #include "api/never_destroyed.hpp"
-#include "driver/results.hpp"
 
 #include <fmt/format.h>
 
@@ -28,8 +27,21 @@ bool takes_part(const capture_record& record, const capture_part& part) noexcept
 
 }  // namespace
 
+bool joined_stream::is(CUstream other) const noexcept {
+  return stream == other && (stream != CU_STREAM_PER_THREAD || thread == thread_number());
+}
+
 bool capture_record::begun_in(CUstream stream) const noexcept {
   return what.origin == stream && (stream != CU_STREAM_PER_THREAD || what.thread == thread_number());
+}
+
+bool capture_record::has(CUstream stream) const noexcept {
+  return begun_in(stream) || std::ranges::any_of(joined, [&](const joined_stream& each) { return each.is(stream); });
+}
+
+bool capture_record::has_context(CUcontext context) const noexcept {
+  return what.context == context ||
+         std::ranges::any_of(joined, [&](const joined_stream& each) { return each.context == context; });
 }
 
 bool capture_record::can_be_asked() const noexcept {
@@ -106,15 +118,19 @@ capture_part capture_part_of(CUstream stream, call_site at) {
   return part;
 }
 
+void forget_ended(CUstream stream, const capture_part& now) noexcept {
+  if (now.status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return;  // which has no id
+  unsigned long long ended = 0;
+  capture_registry::instance().each([&](const capture_record& record) {
+    const bool other = !record.what.scoped && !record.ending && record.begun_in(stream) && record.what.id != now.id;
+    if (other) ended = record.what.id;
+  });
+  if (ended != 0) static_cast<void>(capture_registry::instance().take(ended));
+}
+
 std::string to_text(const open_capture& capture) {
   return fmt::format("the capture begun at {}:{} in {} mode by thread {}", capture.began.file_name(),
                      capture.began.line(), name_of(capture.options.mode), capture.thread_id);
-}
-
-std::string to_text(const capture_offence& first) {
-  if (first.call == nullptr) return "broken by a call that was made past weir";
-  return fmt::format("broken by {} at {}:{} ({}, thread {})", first.call, first.where.file_name(), first.where.line(),
-                     words_of(static_cast<int>(first.code)).name, first.thread_id);
 }
 
 // What happens while captures are open. None of it may fail: the operation has succeeded. Where memory is lacking, less
@@ -122,14 +138,14 @@ std::string to_text(const capture_offence& first) {
 
 void note_join(CUstream stream) noexcept {
   capture_part part;
-  if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+  if (ask_capture(stream, part) != CUDA_SUCCESS) return;
+  forget_ended(stream, part);
+  if (part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
   const auto facts = facts_of(stream);
   capture_registry::instance().each([&](capture_record& record) {
-    if (!takes_part(record, part) || record.begun_in(stream)) return;
-    const auto same = [&](const joined_stream& joined) { return joined.stream == stream; };
-    if (std::ranges::any_of(record.joined, same)) return;
+    if (!takes_part(record, part) || record.has(stream)) return;
     try {
-      record.joined.push_back({stream, facts ? facts->context : nullptr});
+      record.joined.push_back({stream, facts ? facts->context : nullptr, thread_number()});
     } catch (const std::bad_alloc&) {  // its name will be missing
     }
   });
@@ -138,6 +154,7 @@ void note_join(CUstream stream) noexcept {
 void note_record(CUevent event, CUstream stream) noexcept {
   capture_part part;
   const bool asked = ask_capture(stream, part) == CUDA_SUCCESS;
+  if (asked) forget_ended(stream, part);
   capture_registry::instance().each([&](capture_record& record) {
     std::erase(record.events, event);
     if (!asked || !takes_part(record, part)) return;
@@ -157,26 +174,6 @@ bool is_captured_event(CUevent event) noexcept {
   capture_registry::instance().each(
       [&](const capture_record& record) { found |= std::ranges::find(record.events, event) != record.events.end(); });
   return found;
-}
-
-void note_failure(errc code, const char* call, call_site at) noexcept {
-  const driver_table* const calls = driver_if_any();
-  // Nothing broke there: weir refuses before the driver hears of it.
-  if (calls == nullptr || inside_host_function) return;
-  const auto is_good = [](const capture_record& record) { return record.first.call == nullptr; };
-  const auto is_broken = [&](const capture_record& record) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return calls->cuStreamIsCapturing(record.what.origin, &status) == CUDA_SUCCESS &&
-           status == CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-  };
-  const auto note = [&](capture_record& record, bool broken) {
-    if (broken && is_good(record)) record.first = {call, code, at, thread_id()};
-    return false;
-  };
-  try {
-    static_cast<void>(capture_registry::instance().ask_each(is_good, is_broken, note));
-  } catch (const std::bad_alloc&) {  // the end of the capture will not know
-  }
 }
 
 }  // namespace weir::detail

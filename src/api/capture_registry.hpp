@@ -25,7 +25,11 @@ struct capture_offence {
 
 struct joined_stream {
   CUstream stream;
-  CUcontext context;  // null if weir does not own the stream
+  CUcontext context;          // null if weir does not own the stream
+  unsigned long long thread;  // thread_number() of who made it join
+
+  // As the calling thread names streams?
+  [[nodiscard]] bool is(CUstream other) const noexcept;
 };
 
 struct capture_record {
@@ -38,6 +42,10 @@ struct capture_record {
 
   // Is it begun in that stream, as the calling thread names streams?
   [[nodiscard]] bool begun_in(CUstream stream) const noexcept;
+  // Has it begun in that stream, or has weir seen it join?
+  [[nodiscard]] bool has(CUstream stream) const noexcept;
+  // Is one of those streams of that context?
+  [[nodiscard]] bool has_context(CUcontext context) const noexcept;
   // May the calling thread ask the origin how it is? Of another thread's capture a stream that weir owns, which is there for as
   // long as this is: others that thread may just destroy, and a GPU's driver crashes when a stream is named that is gone.
   [[nodiscard]] bool can_be_asked() const noexcept;
@@ -46,6 +54,7 @@ struct capture_record {
   std::vector<joined_stream> joined;  // streams that weir has seen join, without the origin
   std::vector<CUevent> events;        // whose last record is part of the capture
   capture_offence first;
+  bool broken_past_weir = false;  // found broken before weir knew of any call that could have done it
 
   int asked = 0;        // about, by so many threads: until that is 0 it stays
   bool ending = false;  // whoever ends it takes the record, though the driver may call it ended already
@@ -136,6 +145,8 @@ struct capture_part {
 // that at the same time.
 [[nodiscard]] CUresult ask_which_capture(CUstream stream, CUstreamCaptureStatus& status, cuuint64_t& id) noexcept;
 [[nodiscard]] capture_part capture_part_of(CUstream stream, call_site at);
+// The stream was just seen to be in that part: a capture by hand that began there and is another has ended past weir.
+void forget_ended(CUstream stream, const capture_part& now) noexcept;
 
 // "the capture begun at main.cpp:12 in own_thread mode by thread 4711"
 [[nodiscard]] std::string to_text(const open_capture& capture);

@@ -32,10 +32,9 @@ known_capture find_known(CUstream stream, const capture_part& part) {
   known_capture known;
   const bool active = part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
   capture_registry::instance().each([&](const capture_record& record) {
-    const bool here = record.begun_in(stream);
-    const auto same = [&](const joined_stream& joined) { return joined.stream == stream; };
-    const bool it = active ? record.what.id == part.id : here || std::ranges::any_of(record.joined, same);
-    if (it && known.what.id == 0) known = {record.what, here, record.joined};
+    // A broken one has no id. Of those that the stream was in all but the last have ended.
+    const bool it = active ? record.what.id == part.id : record.has(stream);
+    if (it) known = {record.what, record.begun_in(stream), record.joined};
   });
   return known;
 }
@@ -69,7 +68,7 @@ std::string explain(errc code, const capture_record& record, const std::vector<C
       std::vector<CUstream> joined;
       for (const joined_stream& s : record.joined) joined.push_back(s.stream);
       return fmt::format("{} was {}{}; the streams are ordinary again", which, to_text(record.first),
-                         joined.empty() ? "" : ", with " + names_of(joined) + " joined and not joined back");
+                         joined.empty() ? "" : ", which " + names_of(joined) + " had joined");
     }
     case errc::stream_capture_unjoined:
       return fmt::format(
@@ -192,6 +191,7 @@ ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call
   }
   ended_capture ended;
   if (known.what.id == 0) {
+    forget_ended(handle, part);
     check(driver().cuStreamEndCapture(handle, &ended.graph), end_call, stream, at);
     return ended;
   }

@@ -63,8 +63,8 @@ void note_record(CUevent event, CUstream stream) noexcept;
 void forget_event(CUevent event) noexcept;
 // Was the event's last record part of one of them?
 [[nodiscard]] bool is_captured_event(CUevent event) noexcept;
-// A call has failed. If that has broken a capture it is remembered as what did.
-void note_failure(errc code, const char* call, call_site at) noexcept;
+// The driver has answered a call on that so. If the call has broken a capture it is remembered as what did.
+void note_failure(errc code, const char* call, subject on, call_site at) noexcept;
 
 // The code of the weir::error that is being handled; there is only memory that may lack otherwise.
 [[nodiscard]] errc code_of_exception() noexcept;

@@ -62,21 +62,24 @@ std::string to_text(subject on) {
 
 void fail(errc code, const char* call, subject on, call_site at) {
   if (code == errc::context_is_destroyed) forget_reset_contexts();
-  if (captures_open()) note_failure(code, call, at);
   throw error{code, call, to_text(on), advice_now(code, call), at};
 }
 
 void fail(errc code, const char* call, std::string object, std::string advice, call_site at) {
-  if (captures_open()) note_failure(code, call, at);
   throw error{code, call, std::move(object), std::move(advice), at};
 }
 
 void fail_closed(const char* call, subject on, call_site at) { fail(errc::closed, call, on, at); }
 
+void fail_as_answered(errc answer, const char* call, subject on, call_site at) {
+  if (captures_open()) note_failure(answer, call, on, at);
+  fail(answer, call, on, at);
+}
+
 void report_unraised(errc code, const char* call, subject on) noexcept {
   if (code == errc::deinitialized || in_forked_child()) return;
   if (code == errc::context_is_destroyed) forget_reset_contexts();
-  if (captures_open()) note_failure(code, call, call_site{});
+  if (captures_open()) note_failure(code, call, on, call_site{});
   try {
     throw error{code, call, to_text(on), advice_now(code, call), call_site{}};
   } catch (...) {

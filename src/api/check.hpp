@@ -48,6 +48,8 @@ struct subject {
 [[noreturn, gnu::cold]] void fail(errc code, const char* call, subject on, call_site at);
 [[noreturn, gnu::cold]] void fail(errc code, const char* call, std::string object, std::string advice, call_site at);
 [[noreturn, gnu::cold]] void fail_closed(const char* call, subject on, call_site at);
+// The same for what the driver has answered, which may have broken a capture.
+[[noreturn, gnu::cold]] void fail_as_answered(errc answer, const char* call, subject on, call_site at);
 
 // For what cannot throw: the failure goes to on_unraised_error. A driver that is shutting down is no failure, nor is one
 // that stayed in the parent of a forked child, as what the child's objects name did.
@@ -55,7 +57,7 @@ struct subject {
 
 inline void check(CUresult answer, const char* call, subject on, call_site at) {
   if (answer != CUDA_SUCCESS) [[unlikely]] {
-    fail(static_cast<errc>(answer), call, on, at);
+    fail_as_answered(static_cast<errc>(answer), call, on, at);
   }
 }
 

@@ -32,7 +32,7 @@ void forget_what_is_known(CUevent_st* handle) noexcept {
 }  // namespace
 
 bool event_ref::settle_done(errc answered, call_site at) const {
-  if (answered != detail::not_asked) detail::fail(answered, "cuEventQuery", *this, at);
+  if (answered != detail::not_asked) detail::fail_as_answered(answered, "cuEventQuery", *this, at);
   CUevent_st* const mark = usable(*this, "cuEventQuery", at);
   const detail::harmless_look look{*this, "cuEventQuery", at};
   const abi::CUresult answer = driver().cuEventQuery(mark);
@@ -47,7 +47,11 @@ errc event_ref::ask_whether_done() const noexcept {
   if (driver == nullptr) return errc::not_initialized;
   try {
     const detail::harmless_look look{*this, "cuEventQuery", call_site{}};
-    return static_cast<errc>(driver->cuEventQuery(handle_));
+    const errc answer = static_cast<errc>(driver->cuEventQuery(handle_));
+    if (answer != errc::success && detail::captures_open()) {
+      detail::note_failure(answer, "cuEventQuery", *this, call_site{});
+    }
+    return answer;
   } catch (...) {
     return detail::code_of_exception();
   }

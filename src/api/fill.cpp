@@ -41,7 +41,7 @@ errc fill_directly(void* address, std::uint32_t bits, std::size_t bytes, CUstrea
 void settle_fill(stream_ref stream, const region& to, std::uint32_t bits, std::size_t element_bytes, errc answered,
                  call_site at) {
   const char* const call = call_for(element_bytes);
-  if (answered != not_asked) fail(answered, call, stream, at);
+  if (answered != not_asked) fail_as_answered(answered, call, stream, at);
   const CUstream handle = usable(stream, call, at);
   const operand target{to, stream, call, at};
   if (to.bytes == 0) return;

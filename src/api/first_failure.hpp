@@ -24,7 +24,7 @@ struct first_failure {
 // What has failed, if anything has, as the exception of the whole.
 inline void check(const first_failure& failure, subject on, call_site at) {
   if (failure.code != errc::success) [[unlikely]] {
-    fail(failure.code, failure.call, on, at);
+    fail_as_answered(failure.code, failure.call, on, at);
   }
 }
 

@@ -167,6 +167,7 @@ void green_context::record(event_ref mark, call_site at) const {
   if (detail::captures_open()) detail::refuse_captured_context(open.context, call, at);
   check(driver().cuGreenCtxRecordEvent(open.handle, detail::usable(mark, call, at)), call,
         detail::subject{open.context}, at);
+  if (detail::captures_open()) detail::forget_event(mark.get());
 }
 
 void green_context::wait(event_ref mark, call_site at) const {

@@ -14,7 +14,9 @@ namespace weir::detail {
 inline void refuse_in_capture(CUstream stream, const char* call, call_site at) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
-  if (status != CU_STREAM_CAPTURE_STATUS_NONE) fail(errc::stream_capture_unsupported, call, stream_ref{stream}, at);
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE) [[unlikely]] {
+    refuse_captured_stream(stream, call, at);
+  }
 }
 
 // The same for what would break any capture, as ends of memory do, because they wait for all streams: refused while one that

@@ -18,6 +18,19 @@ using detail::check;
 using detail::driver;
 using detail::usable;
 
+namespace {
+
+// One that would order two captures breaks both: that of the stream, and that of what it waited for.
+void check_wait(abi::CUresult answer, stream_ref waiter, detail::subject awaited, call_site at) {
+  constexpr const char* call = "cuStreamWaitEvent";
+  if (answer == abi::CUDA_ERROR_STREAM_CAPTURE_MERGE && detail::captures_open()) {
+    detail::note_failure(errc::stream_capture_merge, call, awaited, at);
+  }
+  check(answer, call, waiter, at);
+}
+
+}  // namespace
+
 stream_ref stream_ref::legacy() noexcept { return stream_ref{abi::CU_STREAM_LEGACY}; }
 stream_ref stream_ref::per_thread() noexcept { return stream_ref{abi::CU_STREAM_PER_THREAD}; }
 
@@ -34,22 +47,23 @@ timed_event stream_ref::record_timed(call_site at) const {
 }
 
 void stream_ref::settle_record(event_ref mark, errc answered, call_site at) const {
-  if (answered != detail::not_asked) detail::fail(answered, "cuEventRecord", *this, at);
+  if (answered != detail::not_asked) detail::fail_as_answered(answered, "cuEventRecord", *this, at);
   CUstream_st* const stream = usable(*this, "cuEventRecord", at);
   check(driver().cuEventRecord(usable(mark, "cuEventRecord", at), stream), "cuEventRecord", *this, at);
   if (detail::captures_open()) detail::note_record(mark.get(), stream);
 }
 
 void stream_ref::settle_wait(event_ref mark, errc answered, call_site at) const {
-  if (answered != detail::not_asked) detail::fail(answered, "cuStreamWaitEvent", *this, at);
+  if (answered != detail::not_asked) detail::fail_as_answered(answered, "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
-  check(driver().cuStreamWaitEvent(stream, usable(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT),
-        "cuStreamWaitEvent", *this, at);
+  const abi::CUresult answer =
+      driver().cuStreamWaitEvent(stream, usable(mark, "cuStreamWaitEvent", at), abi::CU_EVENT_WAIT_DEFAULT);
+  check_wait(answer, *this, mark, at);
   if (detail::captures_open()) detail::note_join(stream);
 }
 
 void stream_ref::settle_wait(stream_ref other, errc answered, call_site at) const {
-  if (answered > errc::success) detail::fail(answered, "cuStreamWaitEvent", *this, at);
+  if (answered > errc::success) detail::fail_as_answered(answered, "cuStreamWaitEvent", *this, at);
   CUstream_st* const stream = usable(*this, "cuStreamWaitEvent", at);
   CUstream_st* const awaited = usable(other, "cuEventRecord", at);
   if (*this == other) return;
@@ -57,12 +71,12 @@ void stream_ref::settle_wait(stream_ref other, errc answered, call_site at) cons
                                ? detail::record_kept_event(awaited, at)
                                : detail::settle_kept_record(awaited, detail::kept_entry(awaited).event,
                                                             detail::answer_of_record(answered), at);
-  check(driver().cuStreamWaitEvent(stream, mark, abi::CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent", *this, at);
+  check_wait(driver().cuStreamWaitEvent(stream, mark, abi::CU_EVENT_WAIT_DEFAULT), *this, other, at);
   if (detail::captures_open()) detail::note_join(stream);
 }
 
 bool stream_ref::settle_done(errc answered, call_site at) const {
-  if (answered != detail::not_asked) detail::fail(answered, "cuStreamQuery", *this, at);
+  if (answered != detail::not_asked) detail::fail_as_answered(answered, "cuStreamQuery", *this, at);
   CUstream_st* const stream = usable(*this, "cuStreamQuery", at);
   const detail::harmless_look look{*this, "cuStreamQuery", at};
   const abi::CUresult answer = driver().cuStreamQuery(stream);
@@ -77,7 +91,11 @@ errc stream_ref::ask_whether_done() const noexcept {
   if (driver == nullptr) return errc::not_initialized;
   try {
     const detail::harmless_look look{*this, "cuStreamQuery", call_site{}};
-    return static_cast<errc>(driver->cuStreamQuery(handle_));
+    const errc answer = static_cast<errc>(driver->cuStreamQuery(handle_));
+    if (answer != errc::success && detail::captures_open()) {
+      detail::note_failure(answer, "cuStreamQuery", *this, call_site{});
+    }
+    return answer;
   } catch (...) {
     return detail::code_of_exception();
   }

@@ -328,5 +328,18 @@ TEST_F(GreenContext, MarksOfTheWholeAreRefusedWhileAStreamOfItCaptures) {
   EXPECT_EQ(g.node_count(), 0u);
 }
 
+// An event is part of a capture until it is recorded again, also by all streams of a part.
+TEST_F(GreenContext, AMarkOfTheWholeTakesAnEventOutOfACapture) {
+  const green_context half{some()};
+  const stream s{gpu};
+  const event mark{gpu};
+  const graph g = capture(s, [&] {
+    s.record(mark);
+    half.record(mark);
+    EXPECT_EQ(result_of([&] { mark.sync(); }), errc::success);
+  });
+  EXPECT_EQ(g.node_count(), 0u);
+}
+
 }  // namespace
 }  // namespace weir
