@@ -59,7 +59,8 @@ struct stream_settings {
 //   weir::stream_attributes{s}.set_sync_policy(weir::sync_policy::block);
 //
 // Thread safety: any operation from any thread. In a capture: allowed, and the captured work has them. In a host
-// function: refused. cuStreamGetAttribute, cuStreamSetAttribute.
+// function: refused. What fails names the attribute, as stream_settings does. cuStreamGetAttribute,
+// cuStreamSetAttribute.
 class WEIR_EXPORT stream_attributes {
  public:
   constexpr explicit stream_attributes(stream_ref stream) noexcept : stream_{stream} {}
@@ -81,9 +82,9 @@ class WEIR_EXPORT stream_attributes {
   [[nodiscard]] weir::sync_domain_map sync_domain_map(call_site at = call_site::current()) const;
   void set_sync_domain_map(weir::sync_domain_map map, call_site at = call_site::current()) const;
 
-  // All that is there, or nothing: if one is refused, those before it are set back, a policy that was unset to
-  // automatic. What cannot be set back stays, and
-  // its failure is attached to the first one (error::attached()).
+  // All that is there, or nothing: if one is refused or memory lacks, those before it are set back. The error names the
+  // one that failed. What a driver does not let be set back stays, and its failure is attached to the first one
+  // (error::attached()).
   void set(const stream_settings& settings, call_site at = call_site::current()) const;
 
   // All of another stream's, which has to be of the same context or of a green one of it (else invalid_value). The kind, blocking or not, is no

@@ -31,10 +31,6 @@ const char* advice_on_value(std::string_view call) noexcept {
     return "the memory has to be managed (a managed_buffer), and the place a device or a node of the host that there "
            "is";
   }
-  if (call == "cuStreamSetAttribute") {
-    return "one of the attributes cannot be so: a hit ratio is from 0 to 1, what misses cannot persist, and domain and "
-           "policies are those that stream_attributes.hpp names";
-  }
   if (call == "cuExternalMemoryGetMappedBuffer") {
     return "the part has to lie within what the exporter allocated, which the driver looks at only now";
   }

@@ -4,27 +4,60 @@
 #include <weir/stream_attributes.hpp>
 
 #include "api/check.hpp"
+#include "api/fail_part.hpp"
 #include "api/primary_context.hpp"
 #include "api/stream_state.hpp"
+
+#include <algorithm>
+#include <new>
 
 namespace weir {
 namespace {
 
 using abi::CUstreamAttrValue;
-using detail::check;
 using detail::driver;
 
+constexpr const char* get_call = "cuStreamGetAttribute";
 constexpr const char* set_call = "cuStreamSetAttribute";
 
+// Their names in stream_settings, and what a driver lets them be.
+struct attribute_words {
+  abi::CUstreamAttrID which;
+  const char* name;
+  const char* limits;
+};
+constexpr attribute_words words[] = {
+    {abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, "attribute priority", ""},
+    {abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, "attribute sync_policy",
+     "it can be set to automatic, spin, yield or block"},
+    {abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, "attribute access_window",
+     "its hit ratio is from 0 to 1, what misses cannot persist, and it is no larger than "
+     "device_attribute::max_access_window_bytes"},
+    {abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, "attribute sync_domain", "it can be standard or remote"},
+    {abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, "attribute sync_domain_map",
+     "its numbers are less than device_attribute::sync_domain_count"},
+};
+
+detail::part attribute(abi::CUstreamAttrID which, abi::CUresult answer) {
+  const attribute_words* const of = std::ranges::find(words, which, &attribute_words::which);
+  return {of->name, answer == abi::CUDA_ERROR_INVALID_VALUE ? of->limits : ""};
+}
+
+void check_attribute(abi::CUresult answer, const char* call, stream_ref stream, abi::CUstreamAttrID which,
+                     call_site at) {
+  detail::check_part(answer, call, stream, at, [=] { return attribute(which, answer); });
+}
+
 CUstreamAttrValue get(stream_ref stream, abi::CUstreamAttrID which, call_site at) {
-  constexpr const char* call = "cuStreamGetAttribute";
   CUstreamAttrValue value{};
-  check(driver().cuStreamGetAttribute(detail::usable(stream, call, at), which, &value), call, stream, at);
+  check_attribute(driver().cuStreamGetAttribute(detail::usable(stream, get_call, at), which, &value), get_call, stream,
+                  which, at);
   return value;
 }
 
 void put(stream_ref stream, abi::CUstreamAttrID which, const CUstreamAttrValue& value, call_site at) {
-  check(driver().cuStreamSetAttribute(detail::usable(stream, set_call, at), which, &value), set_call, stream, at);
+  check_attribute(driver().cuStreamSetAttribute(detail::usable(stream, set_call, at), which, &value), set_call, stream,
+                  which, at);
 }
 
 CUstreamAttrValue value_of(const access_window& window) noexcept {
@@ -35,41 +68,51 @@ CUstreamAttrValue value_of(const access_window& window) noexcept {
   return value;
 }
 
-// Sets back, in reverse, what was set before something failed.
+// What was set, to be set back if what comes after fails.
 class undo {
  public:
   explicit undo(stream_ref stream) noexcept : stream_{stream} {}
 
-  // What cannot be set back stays as it is, and is attached to what failed first.
-  void restore(error& first, call_site at) {
-    while (count_ > 0) {
-      const earlier& e = earlier_[--count_];
-      try {
-        put(stream_, e.which, e.value, at);
-        if (e.which == abi::CU_LAUNCH_ATTRIBUTE_PRIORITY) detail::remember_priority(stream_.get(), e.value.priority);
-      } catch (const error& second) {
-        first.attach(second);
-      }
+  // Before the attribute changes, and when it has.
+  void remember(abi::CUstreamAttrID which, call_site at) { changes_[count_] = {which, get(stream_, which, at)}; }
+  void changed() noexcept { ++count_; }
+
+  // Sets all back, in reverse, which takes no memory: it may be what lacks.
+  void restore() noexcept {
+    for (int i = count_; i-- > 0;) {
+      change& c = changes_[i];
+      c.answer = driver().cuStreamSetAttribute(stream_.get(), c.which, &c.before);
+      const bool priority = c.which == abi::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+      if (priority && c.answer == abi::CUDA_SUCCESS) detail::remember_priority(stream_.get(), c.before.priority);
     }
   }
 
-  // Before the attribute changes, and when it has.
-  void remember(abi::CUstreamAttrID which, call_site at) { earlier_[count_] = {which, get(stream_, which, at)}; }
-  void changed() noexcept {
-    // A policy that nobody has set cannot be set again.
-    earlier& e = earlier_[count_++];
-    const bool unset = e.which == abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY &&
-                       static_cast<int>(e.value.syncPolicy) == static_cast<int>(sync_policy::unset);
-    if (unset) e.value.syncPolicy = abi::CU_SYNC_POLICY_AUTO;
+  // What could not be set back stays as it is, and is attached to what failed first, where there is memory to say so.
+  void attach_failures(error& first, call_site at) const noexcept {
+    try {
+      for (int i = count_; i-- > 0;) {
+        try {
+          check_attribute(changes_[i].answer, set_call, stream_, changes_[i].which, at);
+        } catch (const error& second) {
+          first.attach(second);
+        }
+      }
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  // The same where what failed first cannot carry it.
+  void report_failures() const noexcept {
+    for (int i = count_; i-- > 0;) detail::check_unraised(changes_[i].answer, set_call, stream_);
   }
 
  private:
-  struct earlier {
-    abi::CUstreamAttrID which;
-    CUstreamAttrValue value;
+  struct change {
+    abi::CUstreamAttrID which = abi::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+    CUstreamAttrValue before{};
+    abi::CUresult answer = abi::CUDA_SUCCESS;
   };
   stream_ref stream_;
-  earlier earlier_[5]{};
+  change changes_[5];
   int count_ = 0;
 };
 
@@ -144,14 +187,20 @@ void stream_attributes::set(const stream_settings& settings, call_site at) const
   };
   try {
     change(abi::CU_LAUNCH_ATTRIBUTE_PRIORITY, settings.priority, &stream_attributes::set_priority);
-    change(abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, settings.sync_policy, &stream_attributes::set_sync_policy);
     change(abi::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, settings.access_window,
            &stream_attributes::set_access_window);
     change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, settings.sync_domain, &stream_attributes::set_sync_domain);
     change(abi::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, settings.sync_domain_map,
            &stream_attributes::set_sync_domain_map);
+    // The last one is never set back: a policy that nobody has set yet could not be.
+    change(abi::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, settings.sync_policy, &stream_attributes::set_sync_policy);
   } catch (error& first) {
-    before.restore(first, at);
+    before.restore();
+    before.attach_failures(first, at);
+    throw;
+  } catch (...) {
+    before.restore();
+    before.report_failures();
     throw;
   }
 }
@@ -162,7 +211,7 @@ void stream_attributes::copy_from(stream_ref other, call_site at) const {
   // The driver's answer to the copy says nothing of what was copied.
   const bool known = detail::facts_of(to).has_value();
   const int priority = known ? stream_attributes{other}.priority(at) : 0;
-  check(driver().cuStreamCopyAttributes(to, detail::usable(other, call, at)), call, stream_, at);
+  detail::check(driver().cuStreamCopyAttributes(to, detail::usable(other, call, at)), call, stream_, at);
   if (known) detail::remember_priority(to, priority);
 }
 

@@ -3,6 +3,7 @@
 #include <weir/context.hpp>
 #include <weir/host_function.hpp>
 #include <weir/stream_attributes.hpp>
+#include <weir/to_string.hpp>
 
 #include <string>
 #include <utility>
@@ -115,6 +116,35 @@ TEST_F(StreamAttributes, OneThatIsRefusedSetsTheOthersBack) {
   EXPECT_EQ(of_s.priority(), 0);
   EXPECT_EQ(s.priority(), 0);
   EXPECT_EQ(of_s.sync_policy(), sync_policy::spin);
+}
+
+// Nobody can set this one back, so it is not set before the others are.
+TEST_F(StreamAttributes, OneThatIsRefusedLeavesAPolicyUnset) {
+  EXPECT_EQ(result_of([&] {
+              of_s.set({.sync_policy = sync_policy::block, .sync_domain_map = sync_domain_map{200, 0}});
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(of_s.sync_policy(), sync_policy::unset);
+}
+
+// Which of several, on which stream, and what it can be.
+TEST_F(StreamAttributes, AnErrorNamesTheAttribute) {
+  const auto expect = [&](const stream_settings& wrong, const char* name, const char* advice) {
+    const auto failure = failure_of([&] {
+      stream_settings all = wrong;
+      all.priority = gpu.priorities().greatest;
+      of_s.set(all);
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::invalid_value);
+    EXPECT_STREQ(failure->call(), "cuStreamSetAttribute");
+    EXPECT_EQ(failure->object(), to_string(s.ref()) + ", attribute " + name);
+    EXPECT_NE(failure->advice().find(advice), std::string::npos) << failure->what();
+  };
+  expect({.sync_policy = sync_policy::unset}, "sync_policy", "automatic, spin, yield or block");
+  expect({.access_window = access_window{.hit_ratio = 2.0f}}, "access_window", "from 0 to 1");
+  expect({.sync_domain = static_cast<sync_domain>(7)}, "sync_domain", "remote");
+  expect({.sync_domain_map = sync_domain_map{0, 200}}, "sync_domain_map", "sync_domain_count");
 }
 
 TEST_F(StreamAttributes, AreCopied) {

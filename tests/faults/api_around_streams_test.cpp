@@ -51,6 +51,47 @@ TEST_F(AroundStreamsFaults, SeveralAttributesAreSetBack) {
   EXPECT_EQ(s.priority(), 0);
 }
 
+// Whichever of the calls lacks memory.
+TEST_F(AroundStreamsFaults, AttributesAreSetAllOrNone) {
+  const stream_attributes of_s{s};
+  const stream_settings before{.priority = 0,
+                               .sync_policy = sync_policy::spin,
+                               .access_window = access_window{},
+                               .sync_domain = sync_domain::standard,
+                               .sync_domain_map = sync_domain_map{0, 1}};
+  const stream_settings wanted{.priority = gpu.priorities().greatest,
+                               .sync_policy = sync_policy::block,
+                               .access_window = access_window{.bytes = 4096, .hit_ratio = 0.5f},
+                               .sync_domain = sync_domain::remote,
+                               .sync_domain_map = sync_domain_map{1, 0}};
+  const auto set = [&](int nth, auto function) {
+    failing_table faults;
+    faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
+    const auto failure = failure_of([&] { of_s.set(wanted); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::out_of_memory);
+    EXPECT_NE(failure->object().find(", attribute "), std::string::npos) << failure->what();
+    EXPECT_TRUE(failure->attached().empty());
+  };
+  of_s.set(before);
+  for (int nth = 1; nth <= 5; ++nth) {
+    for (const bool getting : {true, false}) {
+      SCOPED_TRACE(testing::Message() << "call " << nth << " of " << (getting ? "the getter" : "the setter"));
+      if (getting) {
+        set(nth, &driver_table::cuStreamGetAttribute);
+      } else {
+        set(nth, &driver_table::cuStreamSetAttribute);
+      }
+      EXPECT_EQ(of_s.priority(), before.priority);
+      EXPECT_EQ(s.priority(), before.priority);
+      EXPECT_EQ(of_s.sync_policy(), before.sync_policy);
+      EXPECT_EQ(of_s.access_window(), before.access_window);
+      EXPECT_EQ(of_s.sync_domain(), before.sync_domain);
+      EXPECT_EQ(of_s.sync_domain_map(), before.sync_domain_map);
+    }
+  }
+}
+
 // What cannot be set back comes with what failed first, and the priority that weir tells is the one that is there.
 TEST_F(AroundStreamsFaults, WhatCannotBeSetBackIsAttached) {
   const int greatest = gpu.priorities().greatest;

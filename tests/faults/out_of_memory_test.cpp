@@ -5,8 +5,10 @@
 #include <weir/host_function.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
+#include <weir/stream_attributes.hpp>
 
 #include <exception>
+#include <new>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -59,6 +61,40 @@ TEST(OutOfMemory, DestructorsNeedNone) {
   }
   EXPECT_EQ(heard, 2);
   on_unraised_error(before);
+}
+
+// A failure that finds no memory to be told with sets back what was set before it as any other does.
+TEST(OutOfMemory, AttributesAreSetAllOrNone) {
+  const device gpu;
+  const stream s{gpu};
+  const stream_attributes of_s{s};
+  const stream_settings wrong{.priority = gpu.priorities().greatest,
+                              .sync_policy = sync_policy::block,
+                              .sync_domain = sync_domain::remote,
+                              .sync_domain_map = sync_domain_map{200, 0}};
+  const auto answer_with_room_for = [&](int allocations) -> std::optional<errc> {
+    try {
+      const out_of_memory now{allocations};
+      of_s.set(wrong);
+      return errc::success;
+    } catch (const error& e) {
+      return e.result();
+    } catch (const std::bad_alloc&) {
+      return std::nullopt;
+    }
+  };
+  std::optional<errc> answer;
+  int allocations = 0;
+  for (; !answer; ++allocations) {
+    answer = answer_with_room_for(allocations);
+    SCOPED_TRACE(allocations);
+    EXPECT_EQ(of_s.priority(), 0);
+    EXPECT_EQ(s.priority(), 0);
+    EXPECT_EQ(of_s.sync_policy(), sync_policy::unset);
+    EXPECT_EQ(of_s.sync_domain(), sync_domain::standard);
+  }
+  EXPECT_EQ(answer, errc::invalid_value);
+  EXPECT_GT(allocations, 1) << "the error takes none";
 }
 
 }  // namespace
