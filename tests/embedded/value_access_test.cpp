@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "out_of_memory.hpp"
@@ -71,13 +72,20 @@ CUstreamBatchMemOpParams write_of(CUdeviceptr word, std::uint32_t value) {
   return op;
 }
 
-// The work fails the device, which a process can do only once, and nothing behind it is done. `submit` gets a stream that stands still,
-// and a word that is written behind: both are there until the process ends, because nothing can be given back after a failure.
+// A new Thing that is there until the process ends, because nothing can be given back after a failure of the device.
+template <class Thing, class... Args>
+Thing& made_for_good(Args... args) {
+  static auto& all = *new std::vector<std::unique_ptr<Thing>>;
+  return *all.emplace_back(std::make_unique<Thing>(args...));
+}
+
+// The work fails the device, which a process can do only once, and nothing behind it is done. `submit` gets a stream that
+// stands still, and a word that is written behind.
 void expect_failure(const std::function<bool(CUstream, CUdeviceptr)>& submit) {
   test::in_a_fresh_process([&] {
-    const auto& s = *new test_stream;
-    const auto& behind = *new pinned_block{4};
-    const auto& gate = *new pinned_block{4};
+    const auto& s = made_for_good<test_stream>();
+    const auto& behind = made_for_good<pinned_block>(std::size_t{4});
+    const auto& gate = made_for_good<pinned_block>(std::size_t{4});
     words_at(behind.address())[0] = words_at(gate.address())[0] = 0;
     const bool submitted = WEIR_HOLDS(wait(s, gate.address(), 1) == CUDA_SUCCESS) &&
                            WEIR_HOLDS(submit(s, behind.address())) &&
@@ -119,12 +127,13 @@ TEST_F(ValueAccess, WhatMayOnlyBeReadIsAwaited) {
 }
 
 TEST_F(ValueAccess, AWriteOfWhatMayOnlyBeReadFailsTheDevice) {
-  expect_failure([](CUstream s, CUdeviceptr) { return write(s, (new read_only_word)->address(), 1) == CUDA_SUCCESS; });
+  expect_failure(
+      [](CUstream s, CUdeviceptr) { return write(s, made_for_good<read_only_word>().address(), 1) == CUDA_SUCCESS; });
 }
 
 TEST_F(ValueAccess, ABatchFailsTheDeviceWhereItMayNotWrite) {
   expect_failure([](CUstream s, CUdeviceptr behind) {
-    const auto& word = *new mapped_word;
+    const auto& word = made_for_good<mapped_word>();
     word.let(CU_MEM_ACCESS_FLAGS_PROT_READ);
     CUstreamBatchMemOpParams ops[2]{write_of(word.address(), 1), write_of(behind, 1)};
     return driver.cuStreamBatchMemOp_v2(s, 2, ops, 0) == CUDA_SUCCESS;
@@ -132,15 +141,16 @@ TEST_F(ValueAccess, ABatchFailsTheDeviceWhereItMayNotWrite) {
 }
 
 TEST_F(ValueAccess, ANodeThatMayNotWriteFailsTheDevice) {
-  expect_failure(
-      [](CUstream s, CUdeviceptr behind) { return launch(s, write_of((new read_only_word)->address(), 1), behind); });
+  expect_failure([](CUstream s, CUdeviceptr behind) {
+    return launch(s, write_of(made_for_good<read_only_word>().address(), 1), behind);
+  });
 }
 
 TEST_F(ValueAccess, ANodeThatMayNotReadFailsTheDevice) {
   expect_failure([](CUstream s, CUdeviceptr behind) {
     CUstreamBatchMemOpParams op{};
     op.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    op.waitValue.address = (new mapped_word)->address();
+    op.waitValue.address = made_for_good<mapped_word>().address();
     return launch(s, op, behind);
   });
 }

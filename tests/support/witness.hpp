@@ -5,17 +5,25 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
-#include <utility>
 
 namespace weir::test {
 
-// What a closure has gone through. Outlives it.
+// What a closure has gone through. The closure may outlive it: what a graph held is destroyed on a thread of weir's, in
+// that thread's own time.
 struct fate {
-  std::atomic<int> runs{0};
-  std::atomic<int> destructions{0};
-  std::atomic<int> destructions_in_host_functions{0};
-  std::atomic<std::thread::id> destroyed_by{};
+  struct counts {
+    std::atomic<int> runs{0};
+    std::atomic<int> destructions{0};
+    std::atomic<int> destructions_in_host_functions{0};
+    std::atomic<std::thread::id> destroyed_by{};
+  };
+  const std::shared_ptr<counts> shared = std::make_shared<counts>();
+  std::atomic<int>& runs = shared->runs;
+  std::atomic<int>& destructions = shared->destructions;
+  std::atomic<int>& destructions_in_host_functions = shared->destructions_in_host_functions;
+  std::atomic<std::thread::id>& destroyed_by = shared->destroyed_by;
 };
 
 // Waits for the destruction of a closure that a graph owns: the driver may see to that in its own time.
@@ -28,8 +36,8 @@ struct fate {
 // A part of a closure that tells its fate. Move-only: only the last place that holds it counts.
 class witness {
  public:
-  explicit witness(fate& of) noexcept : fate_{&of} {}
-  witness(witness&& other) noexcept : fate_{std::exchange(other.fate_, nullptr)} {}
+  explicit witness(const fate& of) noexcept : fate_{of.shared} {}
+  witness(witness&& other) noexcept = default;
   witness& operator=(witness&&) = delete;
   ~witness() {
     if (fate_ == nullptr) return;
@@ -40,7 +48,7 @@ class witness {
   void ran() const noexcept { ++fate_->runs; }
 
  private:
-  fate* fate_;
+  std::shared_ptr<fate::counts> fate_;
 };
 
 }  // namespace weir::test

@@ -17,8 +17,7 @@ std::shared_ptr<graph_block> graph_block::make(device& on, std::size_t bytes) {
   if (!addresses) return nullptr;
   auto made = std::make_shared<graph_block>(on, bytes, addresses.get());
   addresses.release();
-  // Until it is launched, which one that the device has no room for never is; to forbid it would take memory, too.
-  if (bytes <= on.total_memory()) forbid(made->at, made->extent);
+  if (made->fits()) forbid(made->at, made->extent);  // until it is launched
   return made;
 }
 
@@ -32,9 +31,12 @@ graph_block::graph_block(device& of, std::size_t count, void* start)
 graph_block::~graph_block() {
   graph_memory::forget(*this);
   address_map::instance().remove(record);
-  permit(at, extent);
+  if (fits()) permit(at, extent);
   backing::give_back(at, extent, nullptr);
 }
+
+// One that the device has no room for is never launched. To tell the sanitizer of it would take an eighth of its size.
+bool graph_block::fits() const noexcept { return bytes <= on.total_memory(); }
 
 void graph_block::drop_pages() noexcept { backing::drop_pages(at, extent); }
 

@@ -39,6 +39,8 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
 
   [[nodiscard]] abi::CUdeviceptr address() const noexcept { return reinterpret_cast<abi::CUdeviceptr>(at); }
 
+  // Can it be launched: has the device room for it when nothing else is there?
+  [[nodiscard]] bool fits() const noexcept;
   // Lets the system have its pages back. What was in them is lost.
   void drop_pages() noexcept;
 
