@@ -65,7 +65,8 @@ concept copyable_to = memory_range<std::remove_reference_t<From>> && memory_rang
 // until the copy is done; weir's buffers take care of that themselves, and a temporary vector does not compile. The
 // stream is not waited for. Memory of the host that is not pinned is staged by the driver, and the call may wait for
 // that. In a capture: allowed, and the copy is made at each launch of the graph; pageable memory is refused by some
-// drivers. In a host function: refused. cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
+// drivers; between buffers of two devices it is refused (stream_capture_unsupported), and the capture lives on. In a host
+// function: refused. cuMemcpyAsync; cuMemcpyPeerAsync between buffers of two devices.
 template <class From, class To>
 requires detail::copyable_to<From, To>
 void copy(stream_ref stream, From&& from, To&& to, call_site at = call_site::current()) {

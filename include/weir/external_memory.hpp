@@ -49,7 +49,7 @@ class mapped_buffer : public detail::typed_memory<T, detail::mapped_memory> {
  public:
   // Maps `size` elements from `offset` bytes on, a multiple of T's alignment; at least one. What does not lie in the
   // imported memory is refused (invalid_value). Some drivers want the offset and the size in bytes to be multiples of
-  // what the exporter allocates in (2 MiB on a GPU). In a capture and in a host function: refused.
+  // what the exporter allocates in (2 MiB on a GPU). In a capture: allowed, and no part of it. In a host function: refused.
   // cuExternalMemoryGetMappedBuffer.
   mapped_buffer(const external_memory& from, std::size_t offset, std::size_t size, call_site at = call_site::current())
       : elements{from, offset, size, sizeof(T), alignof(T), at} {}
@@ -61,8 +61,8 @@ class mapped_buffer : public detail::typed_memory<T, detail::mapped_memory> {
   mapped_buffer& operator=(mapped_buffer&&) noexcept = default;
 
   // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a second time. The memory
-  // itself is the exporter's and stays. While a capture begun through weir is open: refused (stream_capture_unsupported),
-  // for it would break that; it is as it was then. cuEventSynchronize, cuMemFree.
+  // itself is the exporter's and stays. In a capture: allowed, in whatever thread; refused (stream_capture_unsupported),
+  // with nothing changed, while a stream that used it captures. cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:
@@ -80,7 +80,8 @@ class WEIR_EXPORT external_memory {
   // Imports `size_bytes` bytes, all that the exporter allocated, for use on that device. On success the descriptor belongs to
   // the driver and is not to be closed or used any more; where the import is refused it is still the caller's. A
   // descriptor of something else is invalid_value or what else the driver says; on the embedded driver not_supported if its
-  // owner could make the memory smaller (no MFD_ALLOW_SEALING). In a host function: refused. cuImportExternalMemory.
+  // owner could make the memory smaller (no MFD_ALLOW_SEALING). In a capture: allowed, in whatever thread. In a host
+  // function: refused. cuImportExternalMemory.
   [[nodiscard]] static external_memory import_fd(int descriptor, std::size_t size_bytes,
                                                  weir::device gpu = weir::device{},
                                                  external_memory_options options = {},

@@ -19,8 +19,8 @@ class WEIR_EXPORT external_semaphore {
  public:
   // Imports a semaphore of that kind. On success the descriptor belongs to the driver and is not to be closed or used any
   // more; where the import is refused it is still the caller's, as with external_memory::import_fd(). Importing one twice
-  // gives two objects of one semaphore. In a host function: refused. In a capture: the driver refuses it and drops the
-  // capture. cuImportExternalSemaphore.
+  // gives two objects of one semaphore. In a host function: refused. In a capture: allowed, in whatever thread.
+  // cuImportExternalSemaphore.
   external_semaphore(device gpu, semaphore_kind kind, int fd, call_site at = call_site::current());
   // The same with a descriptor of its own for a semaphore of ours: embedded devices only.
   external_semaphore(device gpu, const shared_semaphore& shared, call_site at = call_site::current());
@@ -30,7 +30,7 @@ class WEIR_EXPORT external_semaphore {
   // What streams were told to do with it should be done by then. What fails goes to on_unraised_error.
   ~external_semaphore();
 
-  // Lets go of it and reports what fails; does nothing a second time. cuDestroyExternalSemaphore.
+  // Lets go of it and reports what fails; does nothing a second time. Harms no capture. cuDestroyExternalSemaphore.
   void close(call_site at = call_site::current());
   [[nodiscard]] bool closed() const noexcept;
 

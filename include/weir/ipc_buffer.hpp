@@ -49,7 +49,7 @@ class WEIR_EXPORT ipc_memory : public unordered_memory {
 // have: typed_memory.hpp.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
 // operations, and with them copies from it, may run in several threads.
-// In a capture: the driver refuses to make one. Opened it may be.
+// In a capture: made, opened and closed in whatever thread, and no part of it.
 template <class T>
 class ipc_buffer : public detail::typed_memory<T, detail::ipc_memory> {
   using elements = detail::typed_memory<T, detail::ipc_memory>;
@@ -81,8 +81,8 @@ class ipc_buffer : public detail::typed_memory<T, detail::ipc_memory> {
   [[nodiscard]] bool opened() const noexcept { return memory_.opened(); }
 
   // Frees it, or closes what was opened, waiting for the streams that use it, and reports what fails. Does nothing a
-  // second time. While a capture begun through weir is open: refused (stream_capture_unsupported), for it would break that;
-  // it is as it was then. cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
+  // second time. Refused (stream_capture_unsupported), with nothing changed, while a stream that used it captures.
+  // cuEventSynchronize, cuMemFree or cuIpcCloseMemHandle.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

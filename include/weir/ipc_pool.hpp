@@ -124,7 +124,8 @@ class ipc_pool_buffer : public detail::typed_memory<T, detail::ipc_pool_memory> 
   ipc_pool_buffer& operator=(ipc_pool_buffer&&) noexcept = default;
 
   // Gives it back now, waiting for the streams that use it, and reports what fails. Does nothing a second time. Afterwards
-  // the other process may free it. cuEventSynchronize, cuMemFree.
+  // the other process may free it. In a capture: allowed, in whatever thread; refused (stream_capture_unsupported), with
+  // nothing changed, while a stream that used it captures. cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

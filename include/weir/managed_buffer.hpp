@@ -22,7 +22,7 @@ namespace weir {
 // Move-only; moved-from and closed ones answer `closed` when used.
 // Thread safety: as any object, except that copies from it may be queued from several threads.
 // In a capture begun through weir: allowed, and no part of it; in others the driver refuses to make one, and drops the
-// capture.
+// capture. Closing and destroying one harms none.
 template <class T>
 class managed_buffer : public detail::host_array<T, detail::reachable_memory> {
   using elements = detail::host_array<T, detail::reachable_memory>;
@@ -39,7 +39,8 @@ class managed_buffer : public detail::host_array<T, detail::reachable_memory> {
   managed_buffer(managed_buffer&&) noexcept = default;
   managed_buffer& operator=(managed_buffer&&) noexcept = default;
 
-  // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a second time.
+  // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a second time. Refused
+  // (stream_capture_unsupported), with nothing changed, while a stream that used it captures. cuEventSynchronize, cuMemFree.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

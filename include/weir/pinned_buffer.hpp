@@ -19,7 +19,7 @@ namespace weir {
 // Move-only; moved-from and closed ones answer `closed` when used.
 // Thread safety: as any object, except that copies from it may be queued from several threads.
 // Making and freeing pinned memory is slow (tens of microseconds): keep it. In a capture begun through weir: allowed,
-// and no part of it; in others the driver refuses to make one, and drops the capture.
+// and no part of it; in others the driver refuses to make one, and drops the capture. Closing and destroying one harms none.
 template <class T>
 class pinned_buffer : public detail::host_array<T, detail::reachable_memory> {
   using elements = detail::host_array<T, detail::reachable_memory>;
@@ -34,8 +34,9 @@ class pinned_buffer : public detail::host_array<T, detail::reachable_memory> {
   pinned_buffer(pinned_buffer&&) noexcept = default;
   pinned_buffer& operator=(pinned_buffer&&) noexcept = default;
 
-  // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a second time.
-  // cuEventSynchronize, cuMemFreeHost.
+  // Frees it now, waiting for the streams that use it, and reports what fails. Does nothing a second time. Refused
+  // (stream_capture_unsupported), with nothing changed, while a stream that used it captures. cuEventSynchronize,
+  // cuMemFreeHost.
   void close(call_site at = call_site::current()) { memory_.close(at); }
 
  private:

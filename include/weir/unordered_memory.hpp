@@ -11,8 +11,7 @@ struct first_failure;
 
 // How memory of a kind is given back.
 struct memory_end {
-  const char* call;     // the driver's, for errors
-  bool harms_captures;  // close() refuses it while one that was begun through weir is open
+  const char* call;  // the driver's, for errors
   void (*run)(void* address, void* owner, first_failure& failure) noexcept;
 };
 
@@ -24,7 +23,8 @@ class WEIR_EXPORT unordered_memory : public tracked_memory {
   unordered_memory& operator=(unordered_memory&& other) noexcept;
   ~unordered_memory();
 
-  // Gives it back now: waits for the streams that used it, and throws what failed first.
+  // Gives it back now: waits for the streams that used it, and throws what failed first. Harms no capture; refused, with
+  // nothing changed, while a stream that used it captures, for nobody can wait for that.
   void close(call_site at);
 
  protected:

@@ -4,6 +4,7 @@
 #include "api/check.hpp"
 #include "api/may_wait.hpp"
 #include "api/operand.hpp"
+#include "api/refuse_in_capture.hpp"
 
 #include <fmt/format.h>
 
@@ -48,9 +49,11 @@ void copy_region(stream_ref stream, const region& from, const region& to, call_s
   const CUdeviceptr dst = device_address(to.address);
   const CUdeviceptr src = device_address(from.address);
   if (is_between_contexts(from, to)) [[unlikely]] {
+    constexpr const char* peer_call = "cuMemcpyPeerAsync";
+    refuse_in_capture(handle, peer_call, at);
     check(driver().cuMemcpyPeerAsync(dst, to.owner->device_context(), src, from.owner->device_context(), from.bytes,
                                      handle),
-          "cuMemcpyPeerAsync", stream, at);
+          peer_call, stream, at);
   } else {
     check(driver().cuMemcpyAsync(dst, src, from.bytes, handle), call, stream, at);
   }

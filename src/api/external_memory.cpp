@@ -50,7 +50,7 @@ void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
   drop(import, failure);
 }
 
-constexpr memory_end mapping_end{"cuMemFree", true, &free_mapping};
+constexpr memory_end mapping_end{"cuMemFree", &free_mapping};
 
 }  // namespace
 
@@ -104,6 +104,7 @@ external_memory external_memory::import_fd(int descriptor, std::size_t size_byte
   what.size = size_bytes;
   what.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
   const make_current current{context, at};
+  const relaxed_captures unharmed{at};
   check(driver().cuImportExternalMemory(&import->handle, &what), call, gpu, at);
   if (offer.taken()) ::close(descriptor);
   return external_memory{import.release()};
@@ -123,6 +124,7 @@ external_memory::~external_memory() {
   run_or_defer([import = import_] {
     const weir::device gpu = import->gpu;
     first_failure failure;
+    const relaxed_captures unharmed{failure};
     drop(import, failure);
     check_unraised(failure, gpu);
   });

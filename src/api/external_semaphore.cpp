@@ -6,6 +6,7 @@
 #include "api/offered_descriptor.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
+#include "api/relaxed_captures.hpp"
 
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ abi::CUexternalSemaphore import(device gpu, semaphore_kind kind, detail::offered
                                                : abi::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
   desc.handle.fd = offer.get();
   const detail::make_current current{detail::primary_context(gpu, at), at};
+  const detail::relaxed_captures unharmed{at};
   abi::CUexternalSemaphore made = nullptr;
   check(driver().cuImportExternalSemaphore(&made, &desc), call, gpu, at);
   return made;
@@ -81,13 +83,17 @@ external_semaphore& external_semaphore::operator=(external_semaphore&& other) no
 external_semaphore::~external_semaphore() {
   if (closed()) return;
   detail::run_or_defer([semaphore = handle_] {
-    detail::check_unraised(driver().cuDestroyExternalSemaphore(semaphore), "cuDestroyExternalSemaphore", {});
+    detail::first_failure failure;
+    const detail::relaxed_captures unharmed{failure};
+    failure.note(driver().cuDestroyExternalSemaphore(semaphore), "cuDestroyExternalSemaphore");
+    detail::check_unraised(failure, {});
   });
 }
 
 void external_semaphore::close(call_site at) {
   if (closed()) return;
   detail::permit("cuDestroyExternalSemaphore", {}, at);
+  const detail::relaxed_captures unharmed{at};
   const abi::CUexternalSemaphore semaphore = std::exchange(handle_, detail::closed_handle<CUextSemaphore_st>());
   check(driver().cuDestroyExternalSemaphore(semaphore), "cuDestroyExternalSemaphore", {}, at);
 }

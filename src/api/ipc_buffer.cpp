@@ -6,6 +6,7 @@
 #include "api/in_context.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
+#include "api/relaxed_captures.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -25,8 +26,8 @@ void close_opened(void* address, void* context, first_failure& failure) noexcept
              [&] { failure.note(driver().cuIpcCloseMemHandle(device_address(address)), "cuIpcCloseMemHandle"); });
 }
 
-constexpr memory_end made_end{"cuMemFree", true, &free_made};
-constexpr memory_end opened_end{"cuIpcCloseMemHandle", true, &close_opened};
+constexpr memory_end made_end{"cuMemFree", &free_made};
+constexpr memory_end opened_end{"cuIpcCloseMemHandle", &close_opened};
 
 }  // namespace
 
@@ -38,6 +39,7 @@ ipc_memory::ipc_memory(std::size_t count, std::size_t element_bytes, device gpu,
   CUdeviceptr address = 0;
   if (count != 0) {
     const make_current current{context, at};
+    const relaxed_captures unharmed{at};
     check(driver().cuMemAlloc_v2(&address, count * element_bytes), call, gpu, at);
   }
   end_ = &made_end;

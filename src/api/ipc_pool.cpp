@@ -25,7 +25,7 @@ void close_piece(void* address, void* import, first_failure& failure) noexcept {
   pool_imports::instance().close(*static_cast<pool_import*>(import), device_address(address), failure);
 }
 
-constexpr memory_end piece_end{"cuMemFree", false, &close_piece};
+constexpr memory_end piece_end{"cuMemFree", &close_piece};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
+#include "api/relaxed_captures.hpp"
 
 namespace weir {
 namespace {
@@ -20,11 +21,13 @@ CUctx_st* context_for(device gpu, const char* call, call_site at) {
 
 void start_profiler(device gpu, call_site at) {
   const detail::make_current current{context_for(gpu, "cuProfilerStart", at), at};
+  const detail::relaxed_captures unharmed{at};
   detail::check(detail::driver().cuProfilerStart(), "cuProfilerStart", gpu, at);
 }
 
 void stop_profiler(device gpu, call_site at) {
   const detail::make_current current{context_for(gpu, "cuProfilerStop", at), at};
+  const detail::relaxed_captures unharmed{at};
   detail::check(detail::driver().cuProfilerStop(), "cuProfilerStop", gpu, at);
 }
 
@@ -33,9 +36,12 @@ profiler_scope::profiler_scope(device gpu, call_site at) : context_{context_for(
 }
 
 profiler_scope::~profiler_scope() {
-  detail::run_or_defer([context = context_]() noexcept {
+  detail::run_outside_host_functions([context = context_]() noexcept {
     detail::first_failure failure;
-    detail::in_context(context, failure, [&] { failure.note(detail::driver().cuProfilerStop(), "cuProfilerStop"); });
+    detail::in_context(context, failure, [&] {
+      const detail::relaxed_captures unharmed{failure};
+      failure.note(detail::driver().cuProfilerStop(), "cuProfilerStop");
+    });
     detail::check_unraised(failure, detail::subject{context});
   });
 }

@@ -27,8 +27,8 @@ void free_managed(void* address, void* context, first_failure& failure) noexcept
              [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
 }
 
-constexpr memory_end pinned_end{"cuMemFreeHost", false, &free_pinned};
-constexpr memory_end managed_end{"cuMemFree", false, &free_managed};
+constexpr memory_end pinned_end{"cuMemFreeHost", &free_pinned};
+constexpr memory_end managed_end{"cuMemFree", &free_managed};
 
 }  // namespace
 

@@ -7,8 +7,6 @@
 
 #include <weir/call_site.hpp>
 
-#include <atomic>
-
 namespace weir::detail {
 
 inline void refuse_in_capture(CUstream stream, const char* call, call_site at) {
@@ -17,16 +15,6 @@ inline void refuse_in_capture(CUstream stream, const char* call, call_site at) {
   if (status != CU_STREAM_CAPTURE_STATUS_NONE) [[unlikely]] {
     refuse_captured_stream(stream, call, at);
   }
-}
-
-// The same for what would break any capture, as ends of memory do, because they wait for all streams: refused while one that
-// was begun through weir is open.
-inline void refuse_in_captures(const char* call, subject on, call_site at) {
-  if (open_captures.load(std::memory_order_relaxed) == 0) return;
-  static_cast<void>(drop_ended_captures());
-  if (open_captures.load(std::memory_order_relaxed) == 0) return;
-  fail(errc::stream_capture_unsupported, call, to_text(on),
-       "close it when no capture is open; its destruction waits for that by itself", at);
 }
 
 }  // namespace weir::detail

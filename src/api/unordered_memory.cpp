@@ -6,6 +6,7 @@
 #include "api/free_when_unused.hpp"
 #include "api/may_wait.hpp"
 #include "api/refuse_in_capture.hpp"
+#include "api/relaxed_captures.hpp"
 #include "api/use_list.hpp"
 
 #include <memory>
@@ -39,8 +40,11 @@ void unordered_memory::close(call_site at) {
   if (closed()) return;
   const subject on = subject::memory(address_);
   permit(end_->call, on, at);
-  if (end_->harms_captures) refuse_in_captures(end_->call, on, at);
   may_wait(end_->call, at);
+  if (uses_ != nullptr) {
+    if (const CUstream busy = uses_->capturing(); busy != nullptr) refuse_in_capture(busy, end_->call, at);
+  }
+  const relaxed_captures unharmed{at};
   void* const address = address_;
   first_failure failure;
   if (const std::unique_ptr<use_list> uses{uses_}) uses->sync(failure);

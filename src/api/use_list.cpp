@@ -136,6 +136,8 @@ void use_list::mark(CUstream stream, call_site at) {
     return;
   }
   // The work is queued already, so the operation has succeeded; what cannot be marked has to be done.
+  first_failure unheard;
+  const relaxed_captures unharmed{unheard};
   if (driver().cuStreamSynchronize(stream) != CUDA_SUCCESS) check(answer, "cuEventRecord", stream_ref{stream}, at);
 }
 
@@ -159,6 +161,16 @@ void use_list::sync(first_failure& failure) noexcept {
 
 bool use_list::in_capture() const noexcept {
   return std::ranges::any_of(uses_, [](const use& u) { return u.state != nullptr && is_captured(u.where.stream); });
+}
+
+CUstream use_list::capturing() const noexcept {
+  const auto captures = [](const use& u) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return u.state != nullptr && driver().cuStreamIsCapturing(u.where.stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+  };
+  const auto found = std::ranges::find_if(uses_, captures);
+  return found != uses_.end() ? found->where.stream : nullptr;
 }
 
 bool use_list::differs_in_capture(bool captured) const noexcept {

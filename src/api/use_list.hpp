@@ -41,6 +41,10 @@ class use_list {
   // capture, and to look at that ends it.
   [[nodiscard]] bool in_capture() const noexcept;
 
+  // A stream that the list holds and that captures, be its capture whole or broken; null if there is none. Nobody can wait
+  // for it.
+  [[nodiscard]] abi::CUstream capturing() const noexcept;
+
   // Is there a use that is captured where a stream is not, or the other way round?
   [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
 

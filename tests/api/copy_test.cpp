@@ -1,9 +1,11 @@
 // copy_test.cpp - copies between any two memories, in stream order.
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/copy.hpp>
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
 #include <weir/pinned_buffer.hpp>
+#include <weir/to_string.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +21,7 @@
 #include "driver/failing.hpp"
 #include "support/device_copy.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -188,6 +191,28 @@ TEST_F(Copy, BetweenDevices) {
   copy(other, x, y);
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyPeerAsync), 1);
   EXPECT_EQ(contents(other, y), in);
+}
+
+// A driver takes no copies between devices in a capture, and drops the capture for one.
+TEST_F(Copy, BetweenDevicesIsRefusedInACapture) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const stream other{device{1}};
+  buffer<int> near{s, 10};
+  buffer<int> far{other, 10};
+  const auto expect_refused = [&](const std::string& capture) {
+    const auto failure = failure_of([&] { copy(s, near, far); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_unsupported);
+    EXPECT_STREQ(failure->call(), "cuMemcpyPeerAsync");
+    for (const std::string& said : {to_string(s), capture, std::string{"before it begins or after it ends"}}) {
+      EXPECT_NE(std::string{failure->what()}.find(said), std::string::npos) << failure->what();
+    }
+  };
+  const graph g = capture(s, [&] { expect_refused("copy_test.cpp"); });
+  EXPECT_EQ(g.node_count(), 0u);
+  test::foreign_capture foreign{s};
+  expect_refused("past weir");
+  EXPECT_TRUE(foreign.end());
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <weir/fill.hpp>
 #include <weir/graph.hpp>
 #include <weir/graph_exec.hpp>
+#include <weir/ipc_buffer.hpp>
+#include <weir/profiler.hpp>
 #include <weir/stream.hpp>
 
 #include <optional>
@@ -15,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/witness.hpp"
 
 namespace weir {
@@ -218,6 +221,23 @@ TEST_F(CaptureFaults, LooksBesideACapture) {
   every_call_may_fail([&] { mark.sync(); });
   every_call_may_fail([&] { static_cast<void>(mark.done()); });
   static_cast<void>(end_capture(s));
+}
+
+// Memory that cannot be closed without harm is not closed.
+TEST_F(CaptureFaults, WhatIsClosedBesideACapture) {
+  ipc_buffer<int> memory{10};
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuThreadExchangeStreamCaptureMode, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    EXPECT_EQ(result_of([&] { memory.close(); }), errc::system_not_ready);
+    EXPECT_EQ(faults.count(&driver_table::cuMemFree_v2), 0);
+  }
+  ASSERT_FALSE(memory.closed());
+  memory.close();
+  every_call_may_fail([] { start_profiler(); });
+  every_call_may_fail([] { stop_profiler(); });
+  EXPECT_TRUE(foreign.end());
 }
 
 }  // namespace
