@@ -45,7 +45,8 @@ class WEIR_EXPORT value_batch {
   void reserve(std::size_t size);
 
   // Queues all of it, or, if the driver dislikes a part, nothing. More than max_size is refused (invalid_value); an
-  // empty one queues nothing. Memory and captures as with wait_value(). The batch stays as it is. cuStreamBatchMemOp.
+  // empty one queues nothing. Memory and captures as with wait_value(). The batch stays as it is. What is refused names
+  // the step and its word where weir can tell which it is. cuStreamBatchMemOp.
   void submit(stream_ref stream, call_site at = call_site::current()) const;
 
   // For weir's operations: the driver's CUstreamBatchMemOpParams, as many as size(); and a batch made of so many.

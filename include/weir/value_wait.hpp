@@ -39,7 +39,7 @@ struct value_wait_options {
 // for the stream. A device runs only so many streams at once, so streams that wait may keep the one from running that
 // writes; the host, or a stream whose work was queued before, writes without fail.
 // Memory of weir's that the word lies in remembers this use. In a capture: becomes a node. In a host function: refused.
-// cuStreamWaitValue32, cuStreamWaitValue64.
+// What fails names the stream and the word. cuStreamWaitValue32, cuStreamWaitValue64.
 WEIR_EXPORT void wait_value(stream_ref stream, word_ref<std::uint32_t> word, until condition, std::uint32_t value,
                             value_wait_options options = {}, call_site at = call_site::current());
 WEIR_EXPORT void wait_value(stream_ref stream, word_ref<std::uint64_t> word, until condition, std::uint64_t value,

@@ -2,6 +2,7 @@
 #include <weir/value_batch.hpp>
 
 #include "api/check.hpp"
+#include "api/value_failure.hpp"
 #include "api/value_flags.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 
 namespace weir {
 
-using detail::check;
 using detail::driver;
 
 namespace {
@@ -138,7 +138,10 @@ void value_batch::submit(stream_ref stream, call_site at) const {
   // The driver only reads them; its parameter is not const.
   auto* const operations =
       const_cast<abi::CUstreamBatchMemOpParams*>(reinterpret_cast<const abi::CUstreamBatchMemOpParams*>(steps_.data()));
-  check(driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0), call, stream, at);
+  const abi::CUresult answer = driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    detail::fail_values(answer, call, stream, {operations, size()}, owners_, at);
+  }
   if (!to_mark) return;
   for (const detail::tracked_memory* const owner : owners_) {
     if (owner != nullptr && !owner->at_home_on(stream)) owner->mark_use(stream, at);

@@ -3,6 +3,9 @@
 
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
+#include "api/value_failure.hpp"
+
+#include <string>
 
 namespace weir {
 
@@ -34,7 +37,15 @@ CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* to, dependency_list a
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
   params.memOp = raw(*this, at);
-  return detail::add_node(to, after, params, {}, at);
+  abi::CUgraphNode made = nullptr;
+  const abi::CUresult answer = detail::try_add_node(to, after, params, {}, made, at);
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    const std::string refused =
+        detail::refused_step(answer, {params.memOp.paramArray, params.memOp.count}, params.memOp.ctx, at);
+    detail::fail_adding(answer, to, after, node_kind::value_batch,
+                        refused.empty() ? detail::advice_on(node_kind::value_batch) : refused, at);
+  }
+  return made;
 }
 
 void value_batch_parameters::set_on(graph_node node, call_site at) const {

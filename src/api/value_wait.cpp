@@ -3,12 +3,12 @@
 
 #include "api/check.hpp"
 #include "api/operand.hpp"
+#include "api/value_failure.hpp"
 #include "api/value_flags.hpp"
 
 namespace weir {
 namespace {
 
-using detail::check;
 using detail::device_address;
 using detail::driver;
 
@@ -21,6 +21,35 @@ template <class T>
   return detail::operand{detail::region{word.get(), sizeof(T), word.owner()}, stream, call, at};
 }
 
+// What a driver refuses is told as a step of a batch.
+template <class T>
+[[noreturn, gnu::cold]] void fail(abi::CUresult answer, const char* call, stream_ref stream, word_ref<T> word,
+                                  abi::CUstreamBatchMemOpType type, unsigned flags, call_site at) {
+  abi::CUstreamBatchMemOpParams step{};
+  step.waitValue.operation = type;
+  step.waitValue.address = device_address(word.get());
+  step.waitValue.flags = flags;
+  detail::fail_value(answer, call, stream, step, word.owner(), at);
+}
+
+template <class T>
+void check_wait(abi::CUresult answer, const char* call, stream_ref stream, word_ref<T> word, unsigned flags,
+                call_site at) {
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    fail(answer, call, stream, word,
+         sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WAIT_VALUE_32 : abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, flags, at);
+  }
+}
+
+template <class T>
+void check_write(abi::CUresult answer, const char* call, stream_ref stream, word_ref<T> word, call_site at) {
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    fail(answer, call, stream, word,
+         sizeof(T) == 4 ? abi::CU_STREAM_MEM_OP_WRITE_VALUE_32 : abi::CU_STREAM_MEM_OP_WRITE_VALUE_64,
+         abi::CU_STREAM_WRITE_VALUE_DEFAULT, at);
+  }
+}
+
 }  // namespace
 
 void wait_value(stream_ref stream, word_ref<std::uint32_t> word, until condition, std::uint32_t value,
@@ -28,9 +57,9 @@ void wait_value(stream_ref stream, word_ref<std::uint32_t> word, until condition
   constexpr const char* call = "cuStreamWaitValue32";
   CUstream_st* const handle = detail::usable(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
-  check(driver().cuStreamWaitValue32_v2(handle, device_address(word.get()), value,
-                                        detail::wait_flags(condition, options)),
-        call, stream, at);
+  const unsigned flags = detail::wait_flags(condition, options);
+  check_wait(driver().cuStreamWaitValue32_v2(handle, device_address(word.get()), value, flags), call, stream, word,
+             flags, at);
   memory.queued(at);
 }
 
@@ -39,9 +68,9 @@ void wait_value(stream_ref stream, word_ref<std::uint64_t> word, until condition
   constexpr const char* call = "cuStreamWaitValue64";
   CUstream_st* const handle = detail::usable(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
-  check(driver().cuStreamWaitValue64_v2(handle, device_address(word.get()), value,
-                                        detail::wait_flags(condition, options)),
-        call, stream, at);
+  const unsigned flags = detail::wait_flags(condition, options);
+  check_wait(driver().cuStreamWaitValue64_v2(handle, device_address(word.get()), value, flags), call, stream, word,
+             flags, at);
   memory.queued(at);
 }
 
@@ -49,8 +78,9 @@ void write_value(stream_ref stream, word_ref<std::uint32_t> word, std::uint32_t 
   constexpr const char* call = "cuStreamWriteValue32";
   CUstream_st* const handle = detail::usable(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
-  check(driver().cuStreamWriteValue32_v2(handle, device_address(word.get()), value, abi::CU_STREAM_WRITE_VALUE_DEFAULT),
-        call, stream, at);
+  check_write(
+      driver().cuStreamWriteValue32_v2(handle, device_address(word.get()), value, abi::CU_STREAM_WRITE_VALUE_DEFAULT),
+      call, stream, word, at);
   memory.queued(at);
 }
 
@@ -58,8 +88,9 @@ void write_value(stream_ref stream, word_ref<std::uint64_t> word, std::uint64_t 
   constexpr const char* call = "cuStreamWriteValue64";
   CUstream_st* const handle = detail::usable(stream, call, at);
   const detail::operand memory = operand_of(word, stream, call, at);
-  check(driver().cuStreamWriteValue64_v2(handle, device_address(word.get()), value, abi::CU_STREAM_WRITE_VALUE_DEFAULT),
-        call, stream, at);
+  check_write(
+      driver().cuStreamWriteValue64_v2(handle, device_address(word.get()), value, abi::CU_STREAM_WRITE_VALUE_DEFAULT),
+      call, stream, word, at);
   memory.queued(at);
 }
 

@@ -98,7 +98,12 @@ TEST_F(ValueBatchNode, BadOnesAreRefused) {
   pinned_buffer<unsigned char> bytes{16};
   value_batch crooked;
   crooked.write(word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)}, 1);
-  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(value_batch_parameters{crooked})); }), errc::invalid_value);
+  crooked.write(done, 1);
+  const auto failure = failure_of([&] { static_cast<void>(g.add(value_batch_parameters{crooked})); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_value);
+  EXPECT_NE(failure->advice().find("step 0 (of 0 to 1), a write to the 32-bit word at "), std::string::npos)
+      << failure->what();
   EXPECT_EQ(g.node_count(), 0u);
 }
 

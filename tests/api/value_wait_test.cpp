@@ -4,13 +4,19 @@
 #include <weir/copy.hpp>
 #include <weir/deferred.hpp>
 #include <weir/host_function.hpp>
+#include <weir/managed_buffer.hpp>
 #include <weir/pinned_buffer.hpp>
+#include <weir/to_string.hpp>
 #include <weir/value_batch.hpp>
 #include <weir/value_wait.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,6 +24,7 @@
 
 #include "driver/failing.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -26,8 +33,15 @@ namespace {
 using detail::driver;
 using detail::driver_table;
 using detail::failing_table;
+using test::failure_of;
 using test::gate;
 using test::result_of;
+
+std::string text_of(const void* address) {
+  std::ostringstream text;
+  text << address;
+  return text.str();
+}
 
 class ValueWait : public ::testing::Test {
  protected:
@@ -143,6 +157,70 @@ TEST_F(ValueWait, MemoryThatNoDeviceWaitsOnIsRefused) {
   s.sync();
 }
 
+// Beside the stream: its address and, in memory of weir's, how far in it lies.
+TEST_F(ValueWait, AnErrorNamesTheWord) {
+  pinned_buffer<unsigned char> bytes{64};
+  const auto expect = [&](const std::optional<error>& failure, const char* call, const std::string& word,
+                          std::string_view reason) {
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::invalid_value);
+    EXPECT_STREQ(failure->call(), call);
+    EXPECT_EQ(failure->object(), to_string(s.ref()) + ", word at " + word);
+    EXPECT_NE(failure->advice().find(reason), std::string::npos) << failure->what();
+  };
+  const word_ref<std::uint32_t> crooked{reinterpret_cast<std::uint32_t*>(bytes.data() + 2)};
+  const word_ref<std::uint64_t> crooked64{reinterpret_cast<std::uint64_t*>(bytes.data() + 4)};
+  expect(failure_of([&] { wait_value(s, crooked, until::eq, 0); }), "cuStreamWaitValue32", text_of(bytes.data() + 2),
+         "no multiple");
+  expect(failure_of([&] { write_value(s, crooked64, 0); }), "cuStreamWriteValue64", text_of(bytes.data() + 4),
+         "no multiple");
+  std::uint32_t pageable = 0;
+  expect(failure_of([&] { write_value(s, word_ref<std::uint32_t>{&pageable}, 1); }), "cuStreamWriteValue32",
+         text_of(&pageable), "knows no memory there");
+  buffer<std::uint64_t> x{s, 4};
+  expect(failure_of([&] { wait_value(s, word_ref<std::uint64_t>{x.data()}, until::eq, 1); }), "cuStreamWaitValue64",
+         text_of(x.data()), "pools");
+  pinned_buffer<std::uint32_t> pinned{16};
+  expect(failure_of([&] {
+           wait_value(s, word_ref{pinned, 4}, static_cast<until>(4), 0);
+         }),
+         "cuStreamWaitValue32",
+         text_of(pinned.data() + 4) + " (byte 16 of the memory at " + text_of(pinned.data()) + ")", "weir::until");
+  s.sync();
+}
+
+TEST_F(ValueWait, AnErrorOfManagedMemorySaysSo) {
+  if (gpu.attribute(device_attribute::managed_memory) == 0) GTEST_SKIP() << "no managed memory";
+  managed_buffer<std::uint32_t> x{4};
+  const auto failure = failure_of([&] { write_value(s, word_ref<std::uint32_t>{x.data()}, 1); });
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->advice().find("managed memory has no words"), std::string::npos) << failure->what();
+}
+
+// What the device cannot do, too.
+TEST_F(ValueWait, AnErrorNamesWhatIsNotSupported) {
+  if (words_of(gpu).flush) GTEST_SKIP() << "nothing that is not supported";
+  word<std::uint32_t> w;
+  const auto failure = failure_of([&] { wait_value(s, w, until::eq, 0, {.flush = true}); });
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->object().find(", word at "), std::string::npos);
+  EXPECT_NE(failure->advice().find("no flush"), std::string::npos) << failure->what();
+}
+
+// A capture looks at less: what it accepts is not blamed.
+TEST_F(ValueWait, AnErrorInACaptureNamesWhatTheCaptureDislikes) {
+  pinned_buffer<unsigned char> bytes{64};
+  std::uint32_t pageable = 0;
+  value_batch batch;
+  batch.write(word_ref<std::uint32_t>{&pageable}, 1);
+  batch.write(word_ref<std::uint32_t>{reinterpret_cast<std::uint32_t*>(bytes.data() + 1)}, 1);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
+  const auto failure = failure_of([&] { batch.submit(s); });
+  static_cast<void>(foreign.end());  // whether it is whole is the driver's affair
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->object().find("step 1 (of 0 to 1)"), std::string::npos) << failure->what();
+}
+
 TEST_F(ValueWait, AFlushIsForDevicesThatHaveOne) {
   word<std::uint32_t> w;
   const errc answer = result_of([&] { wait_value(s, w, until::eq, 0, {.flush = true}); });
@@ -236,7 +314,7 @@ TEST_F(ValueBatch, TheLongestIsWhatADriverTakes) {
   s.sync();
   EXPECT_EQ(w.load(), 255u);
   batch.write(w, 256);
-  const auto failure = test::failure_of([&] { batch.submit(s); });
+  const auto failure = failure_of([&] { batch.submit(s); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::invalid_value);
   EXPECT_NE(failure->advice().find("255"), std::string::npos);
@@ -249,6 +327,37 @@ TEST_F(ValueBatch, APartThatIsRefusedRefusesAll) {
   value_batch batch;
   batch.write(w, 1).write(word_ref<std::uint32_t>{&pageable}, 1);
   EXPECT_EQ(result_of([&] { batch.submit(s); }), errc::invalid_value);
+  s.sync();
+  EXPECT_EQ(w.load(), 0u);
+}
+
+// The driver says no more than that it dislikes one of them.
+TEST_F(ValueBatch, AnErrorNamesTheStepAtFault) {
+  word<std::uint32_t> w;
+  pinned_buffer<std::uint64_t> counters{4};
+  std::uint32_t pageable = 0;
+  value_batch batch;
+  batch.write(w, 1).barrier().wait(word_ref{counters, 2}, until::eq, 0);
+  const auto fails = [&](std::string_view object, std::string_view reason) {
+    const auto failure = failure_of([&] { batch.submit(s); });
+    ASSERT_TRUE(failure);
+    EXPECT_STREQ(failure->call(), "cuStreamBatchMemOp");
+    EXPECT_EQ(failure->object().find(to_string(s.ref()) + ", "), 0u) << failure->what();
+    EXPECT_NE(failure->object().find(object), std::string::npos) << failure->what();
+    EXPECT_NE(failure->advice().find(reason), std::string::npos) << failure->what();
+  };
+  batch.write(word_ref<std::uint32_t>{&pageable}, 1).write(w, 2);
+  fails("step 3 (of 0 to 4), a write to the 32-bit word at " + text_of(&pageable), "knows no memory there");
+  batch.clear();
+  batch.write(w, 1).wait(word_ref{counters, 2}, static_cast<until>(4), 0);
+  fails("step 1 (of 0 to 1), a wait for the 64-bit word at " + text_of(counters.data() + 2) +
+            " (byte 16 of the memory at " + text_of(counters.data()) + ")",
+        "weir::until");
+  if (!words_of(gpu).flush) {
+    batch.clear();
+    batch.write(w, 1).flush();
+    fails("step 1 (of 0 to 1), a flush", "no flush");
+  }
   s.sync();
   EXPECT_EQ(w.load(), 0u);
 }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
+#include "support/foreign_capture.hpp"
 
 namespace weir {
 namespace {
@@ -40,6 +41,61 @@ TEST_F(ValueFaults, Batches) {
   value_batch batch;
   batch.write(w32, 0).wait(w64, until::eq, 0);
   every_call_may_fail([&] { batch.submit(s); });
+  s.sync();
+}
+
+// Whatever the driver answers: the word; of a batch that it says nothing about, how many there are.
+TEST_F(ValueFaults, AnErrorNamesTheWord) {
+  failing_table faults;
+  faults.fail(&driver_table::cuStreamWriteValue32_v2, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  const auto single = failure_of([&] { write_value(s, w32, 1); });
+  ASSERT_TRUE(single);
+  EXPECT_EQ(single->result(), errc::out_of_memory);
+  EXPECT_NE(single->object().find(", word at 0x"), std::string::npos) << single->what();
+  EXPECT_FALSE(single->advice().empty());
+  value_batch batch;
+  batch.write(w32, 1).write(w64, 1);
+  for (const abi::CUresult code : {abi::CUDA_ERROR_OUT_OF_MEMORY, abi::CUDA_ERROR_INVALID_VALUE}) {
+    faults.fail(&driver_table::cuStreamBatchMemOp_v2, 1, code);
+    const auto several = failure_of([&] { batch.submit(s); });
+    ASSERT_TRUE(several);
+    EXPECT_NE(several->object().find(", a batch of 2"), std::string::npos) << several->what();
+  }
+  s.sync();
+  EXPECT_EQ(w32.load(), 0u);
+}
+
+// What the driver is asked to tell which it is may fail as well.
+TEST_F(ValueFaults, AnErrorIsToldWhereNothingElseCanBeAsked) {
+  failing_table faults;
+  std::uint32_t pageable = 0;
+  faults.fail_from(&driver_table::cuPointerGetAttributes, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  EXPECT_EQ(result_of([&] { write_value(s, word_ref<std::uint32_t>{&pageable}, 1); }), errc::invalid_value);
+  faults.fail_from(&driver_table::cuDeviceGetAttribute, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  faults.fail(&driver_table::cuStreamWaitValue32_v2, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(result_of([&] { wait_value(s, w32, until::eq, 0, {.flush = true}); }), errc::not_supported);
+  EXPECT_GT(faults.count(&driver_table::cuPointerGetAttributes), 0);
+}
+
+// A capture keeps addresses without a look at where they lie, so that this is not what it dislikes.
+TEST_F(ValueFaults, ACaptureIsNotSaidToDislikeWhereAWordLies) {
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL};
+  std::uint32_t pageable = 0;
+  value_batch batch;
+  batch.write(w32, 1).write(word_ref<std::uint32_t>{&pageable}, 1);
+  failing_table faults;
+  faults.fail(&driver_table::cuStreamBatchMemOp_v2, 1, abi::CUDA_ERROR_INVALID_VALUE);
+  const auto failure = failure_of([&] { batch.submit(s); });
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->object().find(", a batch of 2"), std::string::npos) << failure->what();
+  EXPECT_TRUE(foreign.end());
+}
+
+// As long as nothing is wrong nobody asks.
+TEST_F(ValueFaults, WhatSucceedsAsksNothing) {
+  const failing_table calls;
+  write_value(s, w32, 1);
+  EXPECT_EQ(calls.count_all(), 1);
   s.sync();
 }
 
