@@ -156,5 +156,25 @@ TEST_F(WithoutMemory, StreamsWaitForEachOther) {
   EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_SUCCESS);
 }
 
+// User objects end; their destructors run when there is memory to queue them, with the next that is made.
+TEST_F(WithoutMemory, UserObjectsEnd) {
+  constexpr int many = 200;
+  std::atomic<int> destroyed{0};
+  const auto made = [&] {
+    CUuserObject object = nullptr;
+    const auto destroy = [](void* count) { ++*static_cast<std::atomic<int>*>(count); };
+    EXPECT_EQ(driver.cuUserObjectCreate(&object, &destroyed, +destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+              CUDA_SUCCESS);
+    return object;
+  };
+  std::vector<CUuserObject> objects;
+  for (int i = 0; i < many; ++i) objects.push_back(made());
+  for (const CUuserObject object : objects) {
+    EXPECT_EQ(without_memory([&] { return driver.cuUserObjectRelease(object, 1); }), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver.cuUserObjectRelease(made(), 1), CUDA_SUCCESS);
+  while (destroyed != many + 1) std::this_thread::yield();
+}
+
 }  // namespace
 }  // namespace weir::embedded

@@ -4,6 +4,7 @@
 #include "embedded/engine/spin_lock.hpp"
 
 #include <mutex>
+#include <type_traits>
 
 namespace weir::embedded::engine {
 
@@ -40,8 +41,9 @@ class operation_queue::chunk_pool {
 };
 
 operation_queue::chunk_pool& operation_queue::pool() noexcept {
-  static auto* const pool = new chunk_pool;  // outlives everything that may still run at exit
-  return *pool;
+  static constinit chunk_pool the_one;  // without a destructor: it outlives everything that may still run at exit
+  static_assert(std::is_trivially_destructible_v<chunk_pool>);
+  return the_one;
 }
 
 void operation_queue::next_write_chunk() {

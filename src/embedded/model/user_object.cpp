@@ -2,6 +2,7 @@
 #include "embedded/model/user_object.hpp"
 
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "embedded/engine/timeline.hpp"
@@ -15,6 +16,7 @@ using namespace abi;
 namespace {
 
 engine::spin_lock counting;
+user_object* waiting = nullptr;  // for memory; guarded by that lock
 
 // Runs a destructor in the order of a timeline that belongs to no stream, so that it waits for nothing.
 void run_destructor(const host_work& destructor) {
@@ -23,11 +25,42 @@ void run_destructor(const host_work& destructor) {
   to.add(engine::make_operation(destructor, engine::operation_kind::host, true));
 }
 
+// Has the destructors run of objects that have ended, and of those that wait.
+void run_destructors(user_object* ended) noexcept {
+  {
+    const std::lock_guard lock{counting};
+    user_object** last = &ended;
+    while (*last != nullptr) last = &(*last)->next;
+    *last = std::exchange(waiting, nullptr);
+  }
+  while (ended != nullptr) {
+    user_object* const next = ended->next;
+    try {
+      run_destructor({ended->destroy, ended->data});
+    } catch (const std::bad_alloc&) {
+      break;
+    }
+    this_process().user_objects.recycle(ended);
+    ended = next;
+  }
+  if (ended == nullptr) return;
+  user_object* last = ended;
+  while (last->next != nullptr) last = last->next;
+  const std::lock_guard lock{counting};
+  last->next = std::exchange(waiting, ended);
+}
+
+[[nodiscard]] bool any_waits() noexcept {
+  const std::lock_guard lock{counting};
+  return waiting != nullptr;
+}
+
 }  // namespace
 
 CUuserObject make_user_object(void* data, CUhostFn destroy, std::size_t references) {
   user_object* made = this_process().user_objects.acquire();
   *made = {data, destroy, references};
+  if (any_waits()) run_destructors(nullptr);
   return static_cast<CUuserObject>(this_process().user_objects.publish(made));
 }
 
@@ -50,9 +83,8 @@ void release(CUuserObject object, std::size_t references) noexcept {
     }
     this_process().user_objects.retire(found, object);
   }
-  const host_work destructor{found->destroy, found->data};
-  this_process().user_objects.recycle(found);
-  run_destructor(destructor);
+  found->next = nullptr;
+  run_destructors(found);
 }
 
 user_object_references& user_object_references::operator=(user_object_references&& other) noexcept {

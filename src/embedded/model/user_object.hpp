@@ -17,6 +17,8 @@ struct user_object {
   void* data = nullptr;
   abi::CUhostFn destroy = nullptr;
   std::size_t references = 0;  // guarded by the lock of the user objects
+  user_object* next =
+      nullptr;  // among those that have ended and wait for memory, so that their destructors can be queued
 };
 
 // Makes one, and gives its handle. Throws std::bad_alloc.
@@ -28,7 +30,8 @@ abi::CUuserObject make_user_object(void* data, abi::CUhostFn destroy, std::size_
 
 void retain(abi::CUuserObject object, std::size_t references) noexcept;
 
-// Ends the object with its last reference.
+// Ends the object with its last reference. Where there is no memory to have its destructor run, that waits for the next object
+// that is made or ends.
 void release(abi::CUuserObject object, std::size_t references) noexcept;
 
 // The references that a graph or an executable holds. Guarded by its owner's lock.
