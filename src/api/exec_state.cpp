@@ -36,6 +36,10 @@ void let_go_after(std::shared_ptr<use_list> first, std::shared_ptr<use_list> sec
 
 }  // namespace
 
+exec_state::~exec_state() {
+  if (green_ != nullptr) green_->drop();
+}
+
 void exec_state::end(exec_state* state) noexcept {
   if (state == nullptr) return;
   state->retire_all();

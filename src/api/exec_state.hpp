@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/graph_book.hpp"
+#include "api/green_state.hpp"
 #include "api/use_list.hpp"
 #include "driver/abi.hpp"
 
@@ -22,9 +23,17 @@ namespace weir::detail {
 // owners went last, or, if there were none, those before.
 class exec_state {
  public:
+  exec_state() = default;
+  exec_state(const exec_state&) = delete;
+  exec_state& operator=(const exec_state&) = delete;
+
   tag_list tags;
 
-  // Gives it up, from any thread: owners go when the launches so far are done.
+  // The green context that the executable was made in, of which it takes over the share: it may outlive the graph's, which an
+  // update replaces.
+  void keep_green(green_state& share) noexcept { green_ = &share; }
+
+  // Gives it up, from any thread, behind the end of the executable: owners go when the launches so far are done.
   static void end(exec_state* state) noexcept;
 
   // Is anything kept? Launches have to be noted then.
@@ -46,6 +55,7 @@ class exec_state {
  private:
   using owners = std::vector<owner_share>;
   void retire(owners&& gone) noexcept;
+  ~exec_state();
 
   std::unordered_map<abi::CUgraphNode, owners> owners_;
   owners next_;                         // what set() will put in place
@@ -53,6 +63,7 @@ class exec_state {
   std::shared_ptr<use_list> previous_;  // of those before
   std::shared_ptr<use_list> spare_;
   std::atomic<bool> launched_{false};  // is there anything in the current list?
+  green_state* green_ = nullptr;
 };
 
 }  // namespace weir::detail

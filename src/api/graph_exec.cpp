@@ -8,6 +8,7 @@
 #include "api/exec_state.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
+#include "api/green_state.hpp"
 #include "api/instantiation_failure.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
@@ -78,10 +79,17 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
   if (context == nullptr) context = detail::primary_context(device{}, at);
   const detail::make_current current{context, at};
   const detail::relaxed_captures unharmed{at};
-  std::unique_ptr<detail::exec_state> state;
+  struct end_state {
+    void operator()(detail::exec_state* unused) const noexcept { detail::exec_state::end(unused); }
+  };
+  std::unique_ptr<detail::exec_state, end_state> state;
   if (detail::tag_list tags = detail::noted_tags(handle); !tags.empty()) {
-    state = std::make_unique<detail::exec_state>();
+    state.reset(new detail::exec_state);
     state->tags = std::move(tags);
+  }
+  if (detail::is_green(context)) {
+    if (state == nullptr) state.reset(new detail::exec_state);
+    if (detail::green_state* const share = detail::hold_green(context)) state->keep_green(*share);
   }
   abi::CUgraphExec made = nullptr;
   const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&made, handle, &params);
@@ -126,8 +134,10 @@ graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
 
 graph_exec::~graph_exec() {
   if (closed()) return;
-  detail::exec_state::end(state_);
-  detail::run_outside_host_functions([handle = handle_] { destroy(handle); });
+  detail::run_outside_host_functions([handle = handle_, state = state_] {
+    destroy(handle);
+    detail::exec_state::end(state);
+  });
 }
 
 void graph_exec::launch(stream_ref stream, call_site at) const {
@@ -187,13 +197,17 @@ void graph_exec::close(call_site at) {
   CUgraphExec_st* const handle = usable_exec(handle_, "cuGraphExecDestroy", at);
   const detail::relaxed_captures unharmed{at};
   handle_ = detail::closed_handle<CUgraphExec_st>();
+  const abi::CUresult answer = driver().cuGraphExecDestroy(handle);
   detail::exec_state::end(std::exchange(state_, nullptr));
-  check(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy", subject::graph_exec(handle), at);
+  check(answer, "cuGraphExecDestroy", subject::graph_exec(handle), at);
 }
 
 CUgraphExec_st* graph_exec::release(call_site at) {
   if (closed()) detail::fail_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
-  state_ = nullptr;  // what it keeps is kept for good: nobody tells when the executable is gone
+  // What it keeps is kept for good: nobody tells when the executable is gone.
+  if (detail::exec_state* const state = std::exchange(state_, nullptr); state != nullptr && !state->keeps()) {
+    detail::exec_state::end(state);
+  }
   return std::exchange(handle_, detail::closed_handle<CUgraphExec_st>());
 }
 

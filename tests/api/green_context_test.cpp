@@ -172,7 +172,6 @@ TEST_F(GreenContext, AStreamKeepsItsContextAlive) {
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
 }
 
-// All contexts of a device share its memory.
 // A graph is instantiated in the context that it was captured in, and its nodes are of that.
 TEST_F(GreenContext, AGraphOfItsStreamKeepsItAlive) {
   const stream s{gpu};
@@ -201,6 +200,38 @@ TEST_F(GreenContext, AGraphOfItsStreamKeepsItAlive) {
   drain_deferred();
 }
 
+// And so does an executable, which an update makes let go of what its graph keeps: it may have to be made anew there.
+TEST_F(GreenContext, AnExecutableKeepsItAlive) {
+  const stream s{gpu};
+  int runs = 0;
+  const auto count = [&runs] { ++runs; };
+  const failing_table calls;
+  {
+    std::optional<graph_exec> run;
+    {
+      const green_context part{some()};
+      const stream in_part{part};
+      run = capture(in_part, [&] { launch_host(in_part, count); }).instantiate();
+    }
+    ASSERT_TRUE(run->update(capture(s, [&] { launch_host(s, count); })));
+    run->launch(s);
+    s.sync();
+    drain_deferred();
+    EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
+    const graph longer = capture(s, [&] {
+      launch_host(s, count);
+      launch_host(s, count);
+    });
+    EXPECT_FALSE(run->update_or_reinstantiate(longer));
+    run->launch(s);
+    s.sync();
+    EXPECT_EQ(runs, 3);
+  }
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
+}
+
+// All contexts of a device share its memory.
 TEST_F(GreenContext, ABufferThatWentToAnotherStreamOutlivesIt) {
   std::optional<green_context> green{some()};
   std::optional<stream> s{*green};
