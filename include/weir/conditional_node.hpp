@@ -22,14 +22,14 @@ struct conditional_support {
 // cuDriverGetVersion.
 [[nodiscard]] WEIR_EXPORT conditional_support conditional_support_of_driver(call_site at = call_site::current());
 
-// A number of a launch, 0 at first, that a conditional node of its graph looks at, and that kernels of the graph set
+// A number of a launch that a conditional node of its graph looks at, and that kernels of the graph set
 // (cudaGraphSetConditional(c.handle(), value)); nothing on the host can. It belongs to one graph, for one node of it or
 // of a part of it, which has to be added before the graph is instantiated. It lives as long as its graph.
 // Trivially copyable; pass by value.
 class WEIR_EXPORT condition {
  public:
-  // `at_launch`: the value that every launch begins with; without one it keeps what the last launch left. In the context
-  // given, the current one, or the primary one of device 0. A driver that has no conditions: call_requires_newer_driver.
+  // `at_launch`: the value that every launch begins with; without one it keeps what the last launch left, and the first one
+  // finds anything. In the context given, the current one, or the primary one of device 0. A driver that has no conditions: call_requires_newer_driver.
   // cuGraphConditionalHandleCreate.
   explicit condition(graph_ref of, std::optional<unsigned> at_launch = 0, call_site at = call_site::current());
   condition(graph_ref of, std::optional<unsigned> at_launch, context_ref context, call_site at = call_site::current());
@@ -56,7 +56,8 @@ enum class conditional_kind : unsigned {
 // A node that runs bodies by a condition. The bodies are graphs of the node's own, at first empty. They hold kernels,
 // fills, copies, empty nodes, child graphs and conditional nodes, those in turn of nothing else: what weir adds there of
 // another kind is refused at once (not_supported), and what is added past weir when the graph is instantiated, with the
-// node in the text. A graph with such nodes has no clones, is no child but a moved one, and has one executable at a time.
+// node in the text. A graph with such nodes has no clones, is no child, not even a moved one, and has one executable at a
+// time.
 class WEIR_EXPORT conditional_node : public detail::typed_node<node_kind::conditional> {
  public:
   using typed_node::typed_node;

@@ -57,6 +57,8 @@ class WEIR_EXPORT node_change {
   void done() noexcept;
 
  private:
+  node_change(graph_exec& exec, graph_node node) noexcept : exec_{exec}, node_{node} {}
+
   graph_exec& exec_;
   graph_node node_;
   bool pushed_ = false;  // the context of the executable, which may be needed
@@ -107,13 +109,15 @@ class WEIR_EXPORT graph_exec {
   // in its graph. The node is one of the graph that this was made of, which is still there. The parameters are all of it:
   // exec.set(a, fill_parameters{x, 2.0f}). What they keep is kept until no launch can use it: until they are replaced, by
   // this or by update(), or the executable is gone, and the launches before that are done. Launches past weir
-  // (cuGraphLaunch) are not known of; what a released executable kept is kept for good. What the driver refuses stays what it was: a node of another
-  // graph, other kinds of memory, other contexts, another shape (invalid_value; of child graphs
-  // graph_exec_update_failure), memory nodes and conditional ones at compile time. cuGraphExecMemsetNodeSetParams,
-  // cuGraphExecMemcpyNodeSetParams, cuGraphExecHostNodeSetParams, ...
+  // (cuGraphLaunch) are not known of; what a released executable kept is kept for good. Of a child graph all that it keeps
+  // is kept. What the driver refuses stays what it was: a node of another graph, other kinds of memory, other contexts,
+  // another shape (invalid_value; of child graphs graph_exec_update_failure), memory nodes and conditional ones at compile
+  // time. cuGraphExecMemsetNodeSetParams, cuGraphExecMemcpyNodeSetParams, cuGraphExecHostNodeSetParams, ..., and of a
+  // child graph cuGraphClone.
   template <detail::node_parameters What>
   void set(typename What::node_type node, const What& what, call_site at = call_site::current()) {
-    detail::node_change change{*this, node, detail::node_access::owners_of(what), at};
+    const auto kept = detail::node_access::kept_in_exec(what, at);
+    detail::node_change change{*this, node, kept, at};
     detail::node_access::set_in(what, handle_, node, at);
     change.done();
   }

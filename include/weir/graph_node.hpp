@@ -184,6 +184,15 @@ struct node_access {
       return {};
     }
   }
+  // What an executable keeps for it: an owner_list, or what converts to one.
+  template <class What>
+  [[nodiscard]] static auto kept_in_exec(const What& what, call_site at) {
+    if constexpr (requires { what.kept_in_exec(at); }) {
+      return what.kept_in_exec(at);
+    } else {
+      return owners_of(what);
+    }
+  }
 };
 
 }  // namespace detail

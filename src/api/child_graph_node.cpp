@@ -5,8 +5,12 @@
 #include "api/conditional_bodies.hpp"
 #include "api/graph_book.hpp"
 #include "api/node_calls.hpp"
+#include "api/unraised.hpp"
 
 #include <fmt/format.h>
+
+#include <exception>
+#include <optional>
 
 namespace weir {
 
@@ -44,9 +48,11 @@ void check_child(CUgraph_st* to, graph_ref child, call_site at) {
                                                dependency_list after, bool moved, call_site at) {
   std::string reason = detail::advice_on(node_kind::child_graph);
   if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
-    const graph_node uncopied = detail::find_uncopied(child.get(), at);
     reason = "a graph that is a part of a node already is no child of another one";
-    if (uncopied && !moved) {
+    if (const graph_node unmoved = detail::find_conditional(child.get(), at)) {
+      reason =
+          fmt::format("a graph with such a node is no child, neither copied nor moved: {}", detail::describe(unmoved));
+    } else if (const graph_node uncopied = detail::find_uncopied(child.get(), at); uncopied && !moved) {
       reason = fmt::format(
           "there is one only of a graph with such a node, so that it cannot be copied: {}; "
           "add_moved_child() takes the graph itself",
@@ -77,23 +83,42 @@ graph_ref child_graph_node::child(call_site at) const {
 
 CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
   check_child(to, child_, at);
+  std::optional<detail::room_for_parts> room;
+  if (detail::any_graph_noted()) {
+    detail::open_book(to, at);
+    room.emplace(1);
+  }
   abi::CUgraphNodeParams params = params_of(child_, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
   CUgraphNode_st* made = nullptr;
   if (const auto answer = detail::try_add_node(to, after, params, {}, made, at); answer != abi::CUDA_SUCCESS) {
     fail_adding_child(answer, to, child_, after, false, at);
   }
-  if (!detail::any_graph_noted()) return made;
+  if (!room) return made;
   try {
     CUgraph_st* const part = embedded_graph(made, at);
-    detail::open_book(to, at);
-    detail::note_part(part, to, made, detail::part_kind::child);
+    room->note(part, to, made, detail::part_kind::child);
     detail::copy_tags(child_.get(), part, at);
   } catch (...) {
-    detail::check_unraised(driver().cuGraphDestroyNode(made), "cuGraphDestroyNode", subject::graph(to));
-    static_cast<void>(detail::forget_node(to, made));
-    throw;
+    if (driver().cuGraphDestroyNode(made) == abi::CUDA_SUCCESS) {
+      static_cast<void>(detail::forget_node(to, made));
+      throw;
+    }
+    detail::raise_to_hook(std::current_exception());  // it is added, and works
   }
   return made;
+}
+
+// The driver's executable takes over what the nodes do, and nothing of what the graph keeps.
+detail::kept_graph child_graph_parameters::kept_in_exec(call_site at) const {
+  CUgraph_st* const child = detail::finished(child_, "cuGraphExecChildGraphNodeSetParams", at);
+  abi::CUgraph copy = nullptr;
+  const abi::CUresult answer = driver().cuGraphClone(&copy, child);
+  // What cannot be copied cannot be set either, and that answer says more.
+  if (answer == abi::CUDA_ERROR_NOT_SUPPORTED || answer == abi::CUDA_ERROR_INVALID_VALUE) return {};
+  check(answer, "cuGraphClone", subject::graph(child), at);
+  detail::forget_graph(copy);
+  graph made = graph::adopt(copy, at);
+  return {detail::owner_share{*new detail::owner_box<graph>{std::move(made)}}};
 }
 
 void child_graph_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
@@ -105,14 +130,17 @@ void child_graph_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_
 
 child_graph_node add_moved_child(graph_ref to, graph&& child, dependency_list after, call_site at) {
   check_child(to.get(), child, at);
-  const bool noted = detail::any_graph_noted();
-  if (noted) detail::open_book(to.get(), at);
+  std::optional<detail::room_for_parts> room;
+  if (detail::any_graph_noted()) {
+    detail::open_book(to.get(), at);
+    room.emplace(1);
+  }
   abi::CUgraphNodeParams params = params_of(child, abi::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
   CUgraphNode_st* made = nullptr;
   const auto answer = detail::try_add_node(to.get(), after, params, {}, made, at);
   if (answer != abi::CUDA_SUCCESS) fail_adding_child(answer, to.get(), child, after, true, at);
   CUgraph_st* const part = child.release(at);
-  if (noted) detail::note_moved_part(part, to.get(), made);
+  if (room) room->note_moved(part, to.get(), made);
   return child_graph_node{detail::known_kind{}, graph_node{made, to.get()}};
 }
 

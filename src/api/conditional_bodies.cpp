@@ -75,6 +75,11 @@ graph_node find_uncopied(CUgraph graph, call_site at) {
       at);
 }
 
+graph_node find_conditional(CUgraph graph, call_site at) {
+  return find_inside(
+      graph, [](node_kind kind) { return kind == node_kind::conditional; }, at);
+}
+
 void fail_copying(CUresult answer, graph_ref graph, call_site at) {
   constexpr const char* call = "cuGraphClone";
   if (answer != CUDA_ERROR_NOT_SUPPORTED) fail(static_cast<errc>(answer), call, subject::graph(graph.get()), at);

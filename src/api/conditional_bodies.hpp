@@ -19,6 +19,9 @@ void refuse_in_body(abi::CUgraph graph, node_kind kind, call_site at);
 // The first that keeps a graph from being copied: an allocation, a free, a condition.
 [[nodiscard]] graph_node find_uncopied(abi::CUgraph graph, call_site at);
 
+// The first conditional node.
+[[nodiscard]] graph_node find_conditional(abi::CUgraph graph, call_site at);
+
 // Throws what says why a graph cannot be cloned.
 [[noreturn, gnu::cold]] void fail_copying(abi::CUresult answer, graph_ref graph, call_site at);
 

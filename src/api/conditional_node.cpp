@@ -88,6 +88,7 @@ CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* to, dependenc
          at);
   }
   open_book(graph, at);
+  room_for_parts room{bodies_};
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
   params.conditional.handle = by_.handle();
@@ -102,15 +103,9 @@ CUgraphNode_st* detail::conditional_parameters::add_to(CUgraph_st* to, dependenc
     if (type_ == conditional_kind::switch_number && bodies_ == 0) reason = "a switch has at least one case";
     fail_adding(answer, graph, after, node_kind::conditional, std::move(reason), at);
   }
-  try {
-    const std::span bodies{params.conditional.phGraph_out, bodies_};
-    for (const CUgraph body : bodies) note_part(body, graph, made, part_kind::body);
-    note_conditional(graph, made, {static_cast<unsigned>(type_), {bodies.begin(), bodies.end()}});
-  } catch (...) {
-    check_unraised(driver().cuGraphDestroyNode(made), "cuGraphDestroyNode", subject::graph(graph));
-    static_cast<void>(forget_node(graph, made));
-    throw;
-  }
+  const std::span bodies{params.conditional.phGraph_out, bodies_};
+  for (const CUgraph body : bodies) room.note(body, graph, made, part_kind::body);
+  room.note_conditional(graph, made, static_cast<unsigned>(type_), bodies);
   return made;
 }
 

@@ -57,8 +57,9 @@ graph_node graph_exec::find(std::string_view tag, call_site at) const {
   return found;
 }
 
+// Where something fails the destructor takes back what was done.
 detail::node_change::node_change(graph_exec& exec, graph_node node, owner_list owners, call_site at)
-    : exec_{exec}, node_{node} {
+    : node_change{exec, node} {
   constexpr const char* call = "cuGraphExecNodeSetParams";
   usable_exec(exec.handle_, call, at);
   usable(node, call, at);

@@ -5,9 +5,10 @@
 #include "api/never_destroyed.hpp"
 
 #include <algorithm>
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 
 namespace weir::detail {
 namespace {
@@ -18,16 +19,19 @@ struct node_notes {
   noted_conditional conditional;
 };
 
+// Maps and lists of which entries that were made before can be put in without memory.
+using notes_by_node = std::map<CUgraphNode, node_notes>;
+
 struct book {
   unsigned long long number = 0;  // of all that there ever were
-  std::unordered_map<CUgraphNode, node_notes> nodes;
+  notes_by_node nodes;
   CUgraph whole = nullptr;  // whose part it is, and of which node
   CUgraphNode node = nullptr;
   part_kind kind = part_kind::child;
-  std::vector<CUgraph> parts;
+  std::list<CUgraph> parts;
 };
 
-using books = std::unordered_map<CUgraph, book>;
+using books = std::map<CUgraph, book>;
 
 struct library {
   std::mutex lock;
@@ -38,6 +42,10 @@ struct library {
     const auto found = all.find(graph);
     return found == all.end() ? nullptr : &found->second;
   }
+  [[nodiscard]] bool is_part(CUgraph part, CUgraph of, CUgraphNode node) noexcept {
+    const book* const known = find(part);
+    return known != nullptr && known->whole == of && known->node == node;
+  }
   void count() noexcept { graphs_noted.store(static_cast<int>(all.size()), std::memory_order_relaxed); }
 
   // Moves the notes on a graph and on its parts out.
@@ -45,7 +53,7 @@ struct library {
     books::node_type taken = all.extract(graph);
     if (taken.empty()) return;
     out.push_back(std::move(taken));
-    for (const CUgraph part : std::vector{out.back().mapped().parts}) take(part, out);
+    for (const CUgraph part : std::list{out.back().mapped().parts}) take(part, out);
   }
 
   // The same for good, without memory for it.
@@ -217,8 +225,9 @@ std::vector<CUuserObject> forget_node(CUgraph graph, CUgraphNode node) noexcept 
   const std::lock_guard lock{in.lock};
   book* const found = in.find(graph);
   if (found == nullptr) return {};
-  for (std::size_t i = found->parts.size(); i-- > 0;) {
-    if (in.find(found->parts[i])->node == node) in.drop(found->parts[i]);
+  for (auto next = found->parts.begin(); next != found->parts.end();) {
+    const CUgraph part = *next++;
+    if (in.find(part)->node == node) in.drop(part);
   }
   std::vector<CUuserObject> owners;
   if (const auto notes = found->nodes.find(node); notes != found->nodes.end()) {
@@ -231,35 +240,73 @@ std::vector<CUuserObject> forget_node(CUgraph graph, CUgraphNode node) noexcept 
 
 void note_part(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) {
   library& in = the_library();
+  {
+    const std::lock_guard lock{in.lock};
+    if (in.is_part(part, of, node)) return;
+  }
+  room_for_parts{1}.note(part, of, node, kind);
+}
+
+struct room_for_parts::memory {
+  books entries;  // as many as there are parts, under keys that do not matter
+  std::list<CUgraph> places;
+  notes_by_node node;  // one
+};
+
+room_for_parts::room_for_parts(std::size_t parts) : memory_{std::make_unique<memory>()} {
+  memory_->places.resize(parts);
+  for (std::size_t i = 0; i < parts; ++i) memory_->entries[reinterpret_cast<CUgraph>(i)];
+  memory_->node.try_emplace(nullptr).first->second.conditional.bodies.reserve(parts);
+}
+
+room_for_parts::~room_for_parts() = default;
+
+void room_for_parts::note(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) noexcept {
+  library& in = the_library();
   const std::lock_guard lock{in.lock};
-  if (const book* const known = in.find(part); known != nullptr && known->whole == of && known->node == node) return;
+  if (in.is_part(part, of, node)) return;
   in.drop(part);
+  put(part, of, node, kind);
+}
+
+void room_for_parts::note_moved(CUgraph part, CUgraph of, CUgraphNode node) noexcept {
+  const std::lock_guard lock{the_library().lock};
+  put(part, of, node, part_kind::child);
+}
+
+// With the lock.
+void room_for_parts::put(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) noexcept {
+  library& in = the_library();
   book* const whole = in.find(of);
   if (whole == nullptr) return;
-  book& made = in.all[part];
-  made.number = ++in.last_number;
-  made.whole = of;
-  made.node = node;
-  made.kind = kind;
-  try {
-    whole->parts.push_back(part);
-  } catch (...) {
-    in.all.erase(part);
-    throw;
+  book* noted = in.find(part);
+  if (noted == nullptr) {
+    books::node_type entry = memory_->entries.extract(memory_->entries.begin());
+    entry.key() = part;
+    noted = &in.all.insert(std::move(entry)).position->second;
+    noted->number = ++in.last_number;
   }
+  noted->whole = of;
+  noted->node = node;
+  noted->kind = kind;
+  memory_->places.front() = part;
+  whole->parts.splice(whole->parts.end(), memory_->places, memory_->places.begin());
   in.count();
 }
 
-void note_moved_part(CUgraph part, CUgraph of, CUgraphNode node) {
+void room_for_parts::note_conditional(CUgraph graph, CUgraphNode node, unsigned type,
+                                      std::span<const CUgraph> bodies) noexcept {
   library& in = the_library();
   const std::lock_guard lock{in.lock};
-  book* const moved = in.find(part);
-  book* const whole = in.find(of);
-  if (moved == nullptr || whole == nullptr) return;
-  whole->parts.push_back(part);
-  moved->whole = of;
-  moved->node = node;
-  moved->kind = part_kind::child;
+  book* const found = in.find(graph);
+  if (found == nullptr) return;
+  notes_by_node::node_type entry = memory_->node.extract(memory_->node.begin());
+  entry.key() = node;
+  noted_conditional& what = entry.mapped().conditional;
+  what.type = type;
+  what.bodies.assign(bodies.begin(), bodies.end());
+  found->nodes.erase(node);
+  found->nodes.insert(std::move(entry));
 }
 
 bool is_part_of(CUgraph part, CUgraph whole) noexcept {
@@ -289,12 +336,6 @@ CUgraph root_of(CUgraph graph) noexcept {
   const std::lock_guard lock{in.lock};
   for (const book* b = in.find(graph); b != nullptr && b->whole != nullptr; b = in.find(graph)) graph = b->whole;
   return graph;
-}
-
-void note_conditional(CUgraph graph, CUgraphNode node, noted_conditional what) {
-  library& in = the_library();
-  const std::lock_guard lock{in.lock};
-  if (book* const found = in.find(graph)) found->nodes[node].conditional = std::move(what);
 }
 
 std::optional<noted_conditional> conditional_noted(CUgraph graph, CUgraphNode node) {

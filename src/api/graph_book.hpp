@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,8 +79,30 @@ using tag_list = std::vector<std::pair<std::string, abi::CUgraphNode>>;
 // is a part of has an open book.
 enum class part_kind : unsigned char { child, body };
 void note_part(abi::CUgraph part, abi::CUgraph of, abi::CUgraphNode node, part_kind kind);
-// One that was a root becomes a part, and keeps its notes.
-void note_moved_part(abi::CUgraph part, abi::CUgraph of, abi::CUgraphNode node);
+
+// The memory for notes on so many parts of one node, taken before the node is made: it may be one that cannot be taken out
+// again.
+class room_for_parts {
+ public:
+  explicit room_for_parts(std::size_t parts);
+  room_for_parts(const room_for_parts&) = delete;
+  room_for_parts& operator=(const room_for_parts&) = delete;
+  ~room_for_parts();
+
+  void note(abi::CUgraph part, abi::CUgraph of, abi::CUgraphNode node, part_kind kind) noexcept;
+  // One that was a root becomes a part, and keeps its notes.
+  void note_moved(abi::CUgraph part, abi::CUgraph of, abi::CUgraphNode node) noexcept;
+  // The bodies of a conditional node, which are all of these parts.
+  void note_conditional(abi::CUgraph graph, abi::CUgraphNode node, unsigned type,
+                        std::span<const abi::CUgraph> bodies) noexcept;
+
+ private:
+  struct memory;
+  void put(abi::CUgraph part, abi::CUgraph of, abi::CUgraphNode node, part_kind kind) noexcept;
+
+  std::unique_ptr<memory> memory_;
+};
+
 [[nodiscard]] bool is_part_of(abi::CUgraph part, abi::CUgraph whole) noexcept;  // itself too
 [[nodiscard]] bool is_in_body(abi::CUgraph graph) noexcept;
 // The root that the graph is known to be a part of; itself if it is known to be none's.
@@ -89,7 +113,6 @@ struct noted_conditional {
   unsigned type = 0;
   std::vector<abi::CUgraph> bodies;
 };
-void note_conditional(abi::CUgraph graph, abi::CUgraphNode node, noted_conditional what);
 [[nodiscard]] std::optional<noted_conditional> conditional_noted(abi::CUgraph graph, abi::CUgraphNode node);
 
 // The child graphs of a graph that are noted, with their nodes.

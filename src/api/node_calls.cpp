@@ -122,7 +122,8 @@ void expect_node_of(graph_node node, CUgraph graph, const char* call, call_site 
        at);
 }
 
-node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : graph_{graph} {
+// Those that are there already are given up where one fails: the destructor runs from here on.
+node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : node_owners{graph} {
   const std::span all{owners.first, owners.size};
   const auto there = std::ranges::count_if(all, [](const owner_share& s) { return s.get() != nullptr; });
   if (there == 0) return;
@@ -144,7 +145,6 @@ node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : graph
     const CUresult answer = driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
     if (answer != CUDA_SUCCESS) {
       check_unraised(driver().cuUserObjectRelease(object, 1), "cuUserObjectRelease", on);
-      give_up(graph, std::exchange(objects_, {}));
       check(answer, call, on, at);
     }
     objects_.push_back(object);

@@ -36,6 +36,8 @@ class node_owners {
   void keep_for(CUgraphNode node) noexcept;
 
  private:
+  explicit node_owners(CUgraph graph) noexcept : graph_{graph} {}
+
   CUgraph graph_;
   std::vector<CUuserObject> objects_;
 };

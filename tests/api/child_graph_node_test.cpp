@@ -97,6 +97,35 @@ TEST_F(ChildGraphNode, IsReplacedInAnExecutable) {
   EXPECT_EQ(launched(exec), std::vector{2});
 }
 
+// The driver's executable takes over what the nodes do, not what their graph keeps.
+TEST_F(ChildGraphNode, AReplacedOneIsKeptByTheExecutable) {
+  fate first;
+  fate second;
+  static_cast<void>(put(child, 1));
+  const child_graph_node node = g.add(child_graph_parameters{child});
+  const auto set = [&](graph_exec& exec, fate& f) {
+    graph other;
+    static_cast<void>(other.add(host_function_parameters{[w = witness{f}] { w.ran(); }}));
+    exec.set(node, child_graph_parameters{other});
+  };
+  {
+    graph_exec exec = g.instantiate();
+    set(exec, first);
+    drain_deferred();
+    EXPECT_EQ(first.destructions, 0);
+    exec.launch(s);
+    set(exec, second);
+    exec.launch(s);
+    s.sync();
+    EXPECT_EQ(first.runs, 1);
+    EXPECT_EQ(second.runs, 1);
+    EXPECT_TRUE(is_destroyed_once(first));
+    drain_deferred();
+    EXPECT_EQ(second.destructions, 0);
+  }
+  EXPECT_TRUE(is_destroyed_once(second));
+}
+
 TEST_F(ChildGraphNode, KeepsWhatTheOriginalKeeps) {
   fate f;
   {

@@ -171,6 +171,10 @@ TEST_F(ConditionalNode, WhatABodyCannotHoldIsRefusedAtOnce) {
   refused(child_graph_parameters{child}, "\"bad\"");
   EXPECT_TRUE(says(failure_of([&] { static_cast<void>(add_moved_child(body, std::move(child))); }), "\"bad\""));
   EXPECT_FALSE(child.closed());
+  graph moved;
+  const graph_ref held = moved;
+  static_cast<void>(add_moved_child(body, std::move(moved)));
+  EXPECT_EQ(result_of([&] { static_cast<void>(held.add(host_function_parameters{[] {}})); }), errc::not_supported);
   graph good;
   static_cast<void>(good.add(fill_parameters{std::span<int>{x.data(), 1}, 1}));
   const child_graph_node inside = body.add(child_graph_parameters{good});
@@ -218,7 +222,13 @@ TEST_F(ConditionalNode, ItsGraphIsTheOnlyOne) {
   ASSERT_TRUE(says(cloning, "\"choice\""));
   EXPECT_EQ(cloning->result(), errc::not_supported);
   graph other;
-  EXPECT_TRUE(says(failure_of([&] { static_cast<void>(other.add(child_graph_parameters{g})); }), "\"choice\""));
+  for (const auto& refused : {failure_of([&] { static_cast<void>(other.add(child_graph_parameters{g})); }),
+                              failure_of([&] { static_cast<void>(add_moved_child(other, std::move(g))); })}) {
+    ASSERT_TRUE(says(refused, "\"choice\"")) << (refused ? refused->what() : "taken");
+    EXPECT_TRUE(says(refused, "neither copied nor moved")) << refused->what();
+    EXPECT_EQ(refused->result(), errc::not_supported);
+  }
+  EXPECT_FALSE(g.closed());
   const graph_exec exec = g.instantiate();
   EXPECT_EQ(result_of([&] { static_cast<void>(g.instantiate()); }), errc::not_supported);
   EXPECT_EQ(result_of([&] { static_cast<void>(node.body().instantiate()); }), errc::not_supported);

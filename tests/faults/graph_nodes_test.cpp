@@ -107,6 +107,33 @@ TEST_F(GraphNodeFaults, Children) {
   every_call_may_fail([&] { static_cast<void>(node.child()); });
 }
 
+// Graphs that allocate lose no nodes, so what is there stays, without its tags.
+TEST_F(GraphNodeFaults, AChildThatCannotBeTakenOutAgain) {
+  graph child;
+  child.tag(child.add(fill_parameters{x, 1}), "a");
+  static_cast<void>(g.add(allocation_parameters{gpu, 400}));
+  const unraised_errors unraised;
+  failing_table faults;
+  faults.fail(&driver_table::cuGraphNodeFindInClone, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  const child_graph_node node = g.add(child_graph_parameters{child});
+  EXPECT_EQ(g.node_count(), 2u);
+  EXPECT_EQ(node.child().node_count(), 1u);
+  EXPECT_FALSE(node.child().find("a"));
+  ASSERT_EQ(unraised.errors().size(), 1u);
+  EXPECT_STREQ(unraised.errors().front().call(), "cuGraphNodeFindInClone");
+}
+
+TEST_F(GraphNodeFaults, AChildThatIsReplacedInAnExecutable) {
+  graph child;
+  static_cast<void>(child.add(host_function_parameters{[] {}}));
+  const child_graph_node node = g.add(child_graph_parameters{child});
+  every_call_may_fail([&] {
+    graph_exec exec = g.instantiate();
+    exec.set(node, child_graph_parameters{child});
+    return exec;
+  });
+}
+
 TEST_F(GraphNodeFaults, AChildThatIsNotMovedStays) {
   graph child;
   static_cast<void>(child.add(fill_parameters{x, 1}));
@@ -242,11 +269,50 @@ TEST_F(GraphNodeFaults, AFunctionThatIsNotTaken) {
   attempt(&driver_table::cuGraphRetainUserObject, 1, set);
   attempt(&driver_table::cuGraphHostNodeSetParams, 1, set);
   attempt(&driver_table::cuGraphExecHostNodeSetParams, 1, set_in);
+  attempt(&driver_table::cuCtxPushCurrent_v2, 1, set_in);
   EXPECT_EQ(g.node_count(), 1u);
   drain_deferred();
   EXPECT_EQ(first.destructions, 0);
   exec.launch(s);
   s.sync();
+}
+
+// A range that tells its fate.
+class told_range {
+ public:
+  explicit told_range(fate& f) : witness_{f} {}
+  [[nodiscard]] const int* data() const { return memory_.data(); }
+  [[nodiscard]] int* data() { return memory_.data(); }
+  [[nodiscard]] std::size_t size() const { return memory_.size(); }
+
+ private:
+  witness witness_;
+  std::vector<int> memory_ = std::vector<int>(10);
+};
+
+// Nor does the graph keep the first of two owners where the second is not taken.
+TEST_F(GraphNodeFaults, TwoOwnersOfWhichOneIsNotTaken) {
+  g.tag(g.add(empty_parameters{}), "there are notes");
+  const auto attempt = [&](auto function, int nth) {
+    fate from;
+    fate to;
+    {
+      failing_table faults;
+      faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(result_of([&] {
+                  static_cast<void>(g.add(copy_parameters{told_range{from}, told_range{to}}));
+                }),
+                errc::out_of_memory);
+    }
+    EXPECT_TRUE(is_destroyed_once(from));
+    EXPECT_TRUE(is_destroyed_once(to));
+  };
+  attempt(&driver_table::cuUserObjectCreate, 1);
+  attempt(&driver_table::cuUserObjectCreate, 2);
+  attempt(&driver_table::cuGraphRetainUserObject, 1);
+  attempt(&driver_table::cuGraphRetainUserObject, 2);
+  attempt(&driver_table::cuGraphAddNode_v2, 1);
+  EXPECT_EQ(g.node_count(), 1u);
 }
 
 // What cannot be given up is not lost with it: it goes with the graph, and the hook hears of it.
