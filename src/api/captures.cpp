@@ -61,7 +61,7 @@ std::string names_of(const std::vector<CUstream>& streams) {
 }
 
 // What the end of the capture failed with, in words. The record is gone from the registry.
-std::string explain(errc code, const capture_record& record, const std::vector<CUstream>& loose) {
+std::string explain(errc code, const capture_record& record, const loose_streams& loose) {
   std::string which = to_text(record.what);
   switch (code) {
     case errc::stream_capture_invalidated: {
@@ -72,8 +72,10 @@ std::string explain(errc code, const capture_record& record, const std::vector<C
     }
     case errc::stream_capture_unjoined:
       return fmt::format(
-          "{} ends without {}, which joined it; wait for them in {} before the end, or set capture_options::join_forks",
-          which, loose.empty() ? "streams that joined past weir" : names_of(loose),
+          "{} ends without {}{}, which joined it; wait for them in {} before the end, or set "
+          "capture_options::join_forks",
+          which, loose.each ? "" : "one or more of ",
+          loose.streams.empty() ? "streams that joined past weir" : names_of(loose.streams),
           to_string(stream_ref{record.what.origin}));
     case errc::illegal_state: return which + " was ended past weir";
     default: return which;
@@ -91,8 +93,7 @@ std::string explain(errc code, const capture_record& record, const std::vector<C
   fail(static_cast<errc>(answer), begin_call, stream_ref{stream}, at);
 }
 
-ended_capture end_and_take(stream_ref stream, const open_capture& what, const std::vector<CUstream>& loose,
-                           call_site at) {
+ended_capture end_and_take(stream_ref stream, const open_capture& what, const loose_streams& loose, call_site at) {
   ended_capture ended;
   capture_registry::instance().begin_end(what.id);
   const CUresult answer = end_in_driver(stream.get(), ended.graph);
@@ -209,11 +210,11 @@ ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call
     fail(errc::stream_capture_wrong_thread, end_call, to_string(stream),
          to_text(known.what) + " lives on; end it in that thread, or capture in relaxed mode", at);
   }
-  std::vector<CUstream> loose;
+  loose_streams loose;
   if (part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
     try {
-      if (known.what.options.join_forks) join_leaves(handle, part.graph, at);
-      if (!known.what.options.join_forks) loose = loose_streams(known.joined, part, at);
+      if (known.what.options.join_forks) join_leaves(handle, part, known.joined, at);
+      if (!known.what.options.join_forks) loose = find_loose(known.joined, part, at);
     } catch (...) {
       abandon_open_capture(stream, known.what.id);
       throw;
