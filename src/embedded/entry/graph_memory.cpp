@@ -32,12 +32,24 @@ CUresult check_access(const model::process& p, std::span<const CUmemAccessDesc> 
   return CUDA_SUCCESS;
 }
 
+// The memory is a device's. Managed memory is taken for such, and is no other memory.
+CUresult check_place(const model::process& p, CUmemAllocationType type, const CUmemLocation& at) {
+  const bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+  if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+  switch (at.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return p.find_device(at.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_HOST: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:  // the host counts as one node
+      return managed || at.id == 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_NONE: return managed ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
 CUresult check(const model::process& p, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   const CUmemPoolProps& props = params.poolProps;
-  if (params.bytesize == 0 || props.allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (props.location.type == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_NOT_SUPPORTED;
-  if (props.location.type != CU_MEM_LOCATION_TYPE_DEVICE || p.find_device(props.location.id) == nullptr)
-    return CUDA_ERROR_INVALID_VALUE;
+  if (params.bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = check_place(p, props.allocType, props.location); status != CUDA_SUCCESS) return status;
   if (props.handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
   if (params.accessDescCount == 0) return CUDA_SUCCESS;
   if (params.accessDescs == nullptr || params.accessDescCount > static_cast<std::size_t>(p.device_count()))

@@ -115,6 +115,38 @@ void graph_child_cases() {
     CUgraphNode n = nullptr;
     r.k("add", cuGraphAddNode(&n, parent, nullptr, nullptr, 0, &p));
   });
+  add("graph.node_set_child", ISO, [](Rec& r) {
+    Graph outer, gr, child, same, more, empty, allocates, moved;
+    add_label(child, {}, "a");
+    add_label(same, {}, "b");
+    add_label(more, {add_label(more, {}, "c")}, "d");
+    add_label(moved, {}, "e");
+    CUdeviceptr d = 0;
+    add_alloc(allocates, {}, 64, &d);
+    CUgraphNode n = add_child(gr, {}, child);
+    const auto set = [&](const char* key, CUgraphNode of, CUgraph to, int ownership = 0, int reserved = 0) {
+      CUgraphNodeParams p;
+      memset(&p, 0, sizeof p);
+      p.type = CU_GRAPH_NODE_TYPE_GRAPH;
+      p.graph.graph = to;
+      p.graph.ownership = static_cast<CUgraphChildGraphNodeOwnership>(ownership);
+      p.reserved2 = reserved;
+      r.k(key, cuGraphNodeSetParams(of, &p));
+    };
+    set("null", n, nullptr);
+    set("own", n, gr);
+    CUgraph embedded = nullptr;  // in it a node whose child becomes the graph around both
+    OK(cuGraphChildGraphNodeGetGraph(add_child(outer, {}, child), &embedded));
+    set("parent", add_child(embedded, {}, same), outer);
+    set("memory", n, allocates);
+    set("reserved", n, same, 0, 1);
+    set("same", n, same);
+    set("more", n, more);
+    set("empty", n, empty);
+    set("bad_ownership", n, same, 7);
+    set("move", n, moved, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+    moved.h = nullptr;  // whosever it is now
+  });
 }
 
 }  // namespace weir::conformance

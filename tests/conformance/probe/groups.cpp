@@ -73,6 +73,7 @@ void exec_update_cases();
 void exec_update_nodes_cases();
 void gmem_cases();
 void gmem_more_cases();
+void gmem_places_cases();
 void userobj_cases();
 void userobj_update_cases();
 void cond_cases();
@@ -206,6 +207,7 @@ void make_cases() {
   exec_update_nodes_cases();
   gmem_cases();
   gmem_more_cases();
+  gmem_places_cases();
   userobj_cases();
   userobj_update_cases();
   cond_cases();
