@@ -59,6 +59,7 @@ class WEIR_EXPORT node_event {
   node_event(E&& e, call_site at) {
     using given = std::remove_cvref_t<E>;
     if constexpr (shared_pointer<given>) {
+      if (!e) refuse_null_pointer(at);
       auto* const box = new owner_box<given>{std::forward<E>(e)};
       keeps_ = owner_share{*box};
       take(*box->held, at);

@@ -75,11 +75,15 @@ struct node_memory {
 // Refuses closed memory.
 [[nodiscard]] WEIR_EXPORT node_memory memory_of_region(const region& where, owner_share keeps, call_site at);
 
+// Refuses a shared pointer to nothing.
+[[noreturn]] WEIR_EXPORT void refuse_null_pointer(call_site at);
+
 // shared_ptr and the like.
 template <class P>
 concept shared_pointer = requires(const P& p) {
   *p;
   p.use_count();
+  !p;
 };
 
 template <class R>
@@ -106,6 +110,7 @@ template <node_range R>
 [[nodiscard]] node_memory memory_of(R&& range, call_site at) {
   using given = std::remove_cvref_t<R>;
   if constexpr (shared_pointer<given>) {
+    if (!range) refuse_null_pointer(at);
     auto* const box = new owner_box<given>{std::forward<R>(range)};
     owner_share keeps{*box};
     return memory_of_region(region_of(*box->held), std::move(keeps), at);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace weir {
 
@@ -52,8 +53,8 @@ class WEIR_EXPORT allocation_parameters {
 
   // `bytes` of a device's memory, for it and for the others named, which have to reach it (device::can_access). None at
   // all is refused by the driver (invalid_value).
-  allocation_parameters(device gpu, std::size_t bytes, std::span<const device> also_for = {}) noexcept
-      : device_{gpu}, bytes_{bytes}, also_for_{also_for} {}
+  allocation_parameters(device gpu, std::size_t bytes, std::span<const device> also_for = {})
+      : device_{gpu}, bytes_{bytes}, also_for_{also_for.begin(), also_for.end()} {}
 
   // For so many elements.
   template <class T>
@@ -68,7 +69,7 @@ class WEIR_EXPORT allocation_parameters {
 
   device device_;
   std::size_t bytes_;
-  std::span<const device> also_for_;
+  std::vector<device> also_for_;
 };
 
 // What a free node frees: memory of an allocation node, which it has to come after. It cannot be changed later.

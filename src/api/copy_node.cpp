@@ -22,6 +22,9 @@ static_assert(static_cast<unsigned>(copy_side::memory::unified) == abi::CU_MEMOR
 
 // A side of which all is known that the driver wants to know.
 copy_side complete(copy_side side, call_site at) {
+  if (side.kind == copy_side::memory::device && side.context == nullptr) {
+    side.context = detail::facts_of_memory(side.address, at).context;
+  }
   if (side.kind != copy_side::memory::unknown) return side;
   if (side.array != nullptr) {
     side.kind = copy_side::memory::array;

@@ -13,4 +13,8 @@ node_memory memory_of_region(const region& where, owner_share keeps, call_site a
           std::move(keeps)};
 }
 
+void refuse_null_pointer(call_site at) {
+  fail(errc::invalid_value, "weir::graph_ref::add", "a null pointer", "point to what the node is to use", at);
+}
+
 }  // namespace weir::detail

@@ -19,11 +19,14 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/failing.hpp"
 #include "support/errors.hpp"
 
 namespace weir {
 namespace {
 
+using detail::driver_table;
+using detail::failing_table;
 using test::failure_of;
 using test::result_of;
 
@@ -166,6 +169,23 @@ TEST_F(CopyNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
 }
 
 // Both sides may be handed over; a vector too.
+// What a node tells of itself names no context: it is that of the memory, whatever is current.
+TEST_F(CopyNode, WhatItTellsIsSetInTheContextOfItsMemory) {
+  const copy_node a = g.add(copy_parameters{x, out});
+  graph_exec exec = g.instantiate();
+  const copy_parameters told = a.parameters();
+  EXPECT_EQ(told.from().context, nullptr);
+  const failing_table calls;
+  exec.set(a, told);
+  EXPECT_EQ(calls.count(&driver_table::cuPointerGetAttributes), 1);
+}
+
+TEST_F(CopyNode, ANullPointerIsRefused) {
+  const std::shared_ptr<pinned_buffer<int>> none;
+  EXPECT_EQ(result_of([&] { static_cast<void>(copy_parameters{none, x}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(fill_parameters{none, 1}); }), errc::invalid_value);
+}
+
 TEST_F(CopyNode, KeepsMemoryThatIsHandedOver) {
   std::optional<graph_exec> exec;
   const auto result = std::make_shared<pinned_buffer<int>>(3);

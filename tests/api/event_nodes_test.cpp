@@ -119,6 +119,8 @@ TEST_F(EventNodes, KeepEventsThatAreHandedOver) {
 }
 
 TEST_F(EventNodes, BadOnesAreRefused) {
+  EXPECT_EQ(result_of([] { static_cast<void>(event_record_parameters{std::shared_ptr<event>{}}); }),
+            errc::invalid_value);
   graph other;
   const event_record_node record = g.add(event_record_parameters{e});
   const event_record_node theirs = other.add(event_record_parameters{e});

@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -159,6 +160,14 @@ TEST_F(MemoryNodes, ForSeveralDevices) {
   EXPECT_EQ(host[0], 5);
   static_cast<void>(buffer<int>::adopt(s, a.memory<int>().data(), 100));
   s.sync();
+}
+
+// Parameters are a value of their own.
+TEST_F(MemoryNodes, ParametersOutliveTheListOfDevices) {
+  std::vector<device> also{gpu};
+  const allocation_parameters what{gpu, 400, also};
+  also[0] = device{1000};
+  EXPECT_EQ(g.add(what).bytes(), 400u);
 }
 
 TEST_F(MemoryNodes, AreCounted) {
