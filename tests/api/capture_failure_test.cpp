@@ -2,6 +2,7 @@
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/copy.hpp>
+#include <weir/event.hpp>
 #include <weir/fill.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
@@ -18,12 +19,14 @@
 #include "capture_fixture.hpp"
 #include "driver/table.hpp"
 #include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver;
 using test::failure_of;
+using test::foreign_capture;
 using test::result_of;
 
 class CaptureFailure : public test::capture_fixture {};
@@ -152,6 +155,20 @@ TEST_F(CaptureFailure, AnErrorOfAHostFunctionIsNotNamed) {
   begin_capture(s, {.mode = capture_mode::relaxed});
   EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
   EXPECT_THROW(u.sync(), std::runtime_error);
+  const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+}
+
+// Nor is a question that does no harm, about an event of which nothing is known.
+TEST_F(CaptureFailure, AQuestionForATimeIsNotNamed) {
+  const timed_event mark{gpu};
+  begin_capture(s, {.mode = capture_mode::relaxed});
+  foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_RELAXED};
+  EXPECT_EQ(driver().cuEventRecord(mark.get(), t.get()), abi::CUDA_SUCCESS);
+  EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
+  EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(mark, mark)); }), errc::captured_event);
+  EXPECT_TRUE(foreign.end());
   const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
   ASSERT_TRUE(failure);
   EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
