@@ -102,7 +102,9 @@ class WEIR_EXPORT graph_exec {
   [[nodiscard]] graph_update update(graph_ref source, call_site at = call_site::current());
 
   // The same, but where it cannot be updated it is made anew, with the options that it had, and the answer says why.
-  // Strong: if that throws, the executable is what it was. cuGraphExecUpdate, cuGraphInstantiateWithParams.
+  // Strong: if that throws, the executable is what it was. So of a graph that has one executable at a time, as it allocates
+  // or has conditional nodes, there is none beside this one (not_supported): close this one, and instantiate.
+  // cuGraphExecUpdate, cuGraphInstantiateWithParams.
   graph_update update_or_reinstantiate(graph_ref source, call_site at = call_site::current());
 
   // Changes what one node does in launches from now on; those that are queued stay what they were, and so does the node

@@ -55,7 +55,8 @@ template <class Owner>
 struct owner_box final : shared_owner {
   static_assert(std::is_nothrow_destructible_v<Owner>);
   template <class Source>
-  explicit owner_box(Source&& source) : held(std::forward<Source>(source)) {
+  requires(!std::same_as<std::remove_cvref_t<Source>, owner_box>) explicit owner_box(Source&& source)
+      : held(std::forward<Source>(source)) {
     run = [](chore& self) noexcept {
       delete static_cast<owner_box*>(&self);
       return chore_result::done;

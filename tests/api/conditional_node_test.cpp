@@ -229,9 +229,14 @@ TEST_F(ConditionalNode, ItsGraphIsTheOnlyOne) {
     EXPECT_EQ(refused->result(), errc::not_supported);
   }
   EXPECT_FALSE(g.closed());
-  const graph_exec exec = g.instantiate();
+  set_cells(node);
+  graph_exec exec = g.instantiate();
   EXPECT_EQ(result_of([&] { static_cast<void>(g.instantiate()); }), errc::not_supported);
   EXPECT_EQ(result_of([&] { static_cast<void>(node.body().instantiate()); }), errc::not_supported);
+  static_cast<void>(g.add(empty_parameters{}));
+  const auto again = failure_of([&] { static_cast<void>(exec.update_or_reinstantiate(g)); });
+  EXPECT_TRUE(says(again, "one executable at a time"));
+  EXPECT_EQ(ran(exec), "1000");
 }
 
 TEST_F(ConditionalNode, IsTakenOut) {
