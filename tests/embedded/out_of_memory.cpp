@@ -10,33 +10,52 @@ namespace {
 constexpr int unlimited = -1;
 thread_local int allocations_left = unlimited;
 
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (allocations_left == 0) throw std::bad_alloc{};
+void* allocate_or_null(std::size_t bytes, std::size_t alignment) noexcept {
+  if (allocations_left == 0) return nullptr;
   if (allocations_left != unlimited) --allocations_left;
   void* block = nullptr;
-  if (posix_memalign(&block, alignment, bytes != 0 ? bytes : 1) != 0) throw std::bad_alloc{};
+  return posix_memalign(&block, alignment, bytes != 0 ? bytes : 1) == 0 ? block : nullptr;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  void* const block = allocate_or_null(bytes, alignment);
+  if (block == nullptr) throw std::bad_alloc{};
   return block;
 }
 
 }  // namespace
 
+// All forms are replaced, those that answer null and those of arrays, too: a sanitizer has each of its own, which would
+// not be told to throw, and whose blocks free() would not know.
 void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
 }
-// Those that answer null are replaced, too: an address sanitizer has its own, whose blocks free() would not know.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  try {
-    return allocate(bytes, alignof(std::max_align_t));
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  return allocate_or_null(bytes, alignof(std::max_align_t));
 }
-void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return allocate_or_null(bytes, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return ::operator new(bytes, alignment); }
+void* operator new[](std::size_t bytes, const std::nothrow_t& none) noexcept { return ::operator new(bytes, none); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& none) noexcept {
+  return ::operator new(bytes, alignment, none);
+}
+
 void operator delete(void* block) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete[](void* block) noexcept { std::free(block); }
+void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete[](void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
+void operator delete[](void* block, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept { std::free(block); }
 
 namespace weir::embedded {
 
