@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <set>
 
 namespace weir::tool {
@@ -55,6 +56,49 @@ TEST(Plan, ASmallFileTakesLittleMemory) {
   const plan fitted = plan{}.fitted_to(1);
   EXPECT_EQ(fitted.chunk_bytes, 1u);
   EXPECT_EQ(fitted.in_flight, 1);
+}
+
+plan replayed(std::size_t chunk_bytes, int in_flight) {
+  plan p;
+  p.chunk_bytes = chunk_bytes;
+  p.in_flight = in_flight;
+  return p.with_graph();
+}
+
+TEST(Plan, ARoundIsHalfOfWhatIsInFlightAndOneMebibyteAtMost) {
+  EXPECT_EQ(replayed(1024, 8).round_chunks(), 4u);
+  EXPECT_EQ(replayed(1024, 7).round_chunks(), 3u);
+  EXPECT_EQ(replayed(1024, 1).round_chunks(), 1u);
+  EXPECT_EQ(replayed(std::size_t{512} << 10, 8).round_chunks(), 2u);
+  EXPECT_EQ(replayed(std::size_t{2} << 20, 8).round_chunks(), 1u);
+}
+
+TEST(Plan, RoundsHaveFullChunksAndARoundsWorthOfChunksBeforeAndAfter) {
+  for (const int in_flight : {1, 2, 3, 7, 8}) {
+    const plan p = replayed(10, in_flight);
+    const std::uint64_t round = p.round_chunks();
+    for (std::uint64_t size = 1; size < 300; ++size) {
+      const std::uint64_t rounds = p.rounds(size);
+      if (rounds == 0) continue;
+      const std::uint64_t end = round * (1 + rounds);
+      ASSERT_LE(end * 10, size) << in_flight;
+      ASSERT_GE(p.chunks(size) - end, round) << in_flight << ", " << size;
+      ASSERT_LT(p.chunks(size) - end, 2 * round) << in_flight << ", " << size;
+    }
+  }
+  EXPECT_EQ(replayed(10, 8).rounds(119), 1u);
+  EXPECT_EQ(replayed(10, 8).rounds(110), 0u);
+}
+
+TEST(Plan, SlotsAreWholeRounds) {
+  EXPECT_EQ(replayed(10, 7).slots(), 6u);
+  EXPECT_EQ(replayed(10, 1).slots(), 1u);
+  EXPECT_EQ(replayed(std::size_t{2} << 20, 7).slots(), 7u);
+}
+
+TEST(Plan, WithoutAGraphThereAreNoRounds) {
+  EXPECT_EQ(plan{}.rounds(std::uint64_t{1} << 40), 0u);
+  EXPECT_EQ((plan{.chunk_bytes = 10, .in_flight = 7}.slots()), 7u);
 }
 
 }  // namespace

@@ -80,6 +80,53 @@ class Works(tool.ToolTest):
         self.assertFalse(os.path.isfile("/dev/null"))
 
 
+class Graph(tool.ToolTest):
+    def graph_of(self, *arguments, **environment):
+        run = self.weir("stage", *arguments, "--graph", "--passes", 1, "--json", **environment)
+        self.assert_works(run)
+        return json.loads(run.stdout)
+
+    def test_json_report_says_how_often_it_was_replayed(self):
+        source = self.file(21 * CHUNK + 5)
+        report = self.graph_of(source, "--chunk", CHUNK)
+        self.assertEqual(report["crc32"], f"{zlib.crc32(source.read_bytes()):08x}")
+        graph = report["graph"]
+        self.assertEqual((graph["round_chunks"], graph["rounds_replayed"], graph["chunks_queued"]), (4, 3, 10))
+        self.assertEqual(graph["nodes_changed"], 16)
+        self.assertGreater(graph["preparation_seconds"], 0)
+        several = [part["several_streams_gb_per_s"] for part in (graph["whole_job"], report["whole_job"])]
+        self.assertAlmostEqual(graph["ratio_to_queued"], several[0] / several[1], places=6)
+
+    def test_without_the_option_there_is_none(self):
+        run = self.weir("stage", self.file(20 * CHUNK), "--chunk", CHUNK, "--json")
+        self.assertIsNone(json.loads(run.stdout)["graph"])
+
+    def test_text_report(self):
+        run = self.weir("stage", self.file(12 * CHUNK), "--chunk", CHUNK, "--graph")
+        self.assert_works(run)
+        self.assertIn("1 round of 4 chunks replayed, 8 chunks one by one; 16 nodes changed in place", run.stdout)
+        self.assertIn("with graph", run.stdout)
+
+    def test_files_too_short_for_a_round_are_told(self):
+        for size in (1, CHUNK, 2 * CHUNK, 11 * CHUNK):
+            with self.subTest(size=size):
+                graph = self.graph_of(self.file(size), "--chunk", CHUNK)["graph"]
+                self.assertEqual(graph["rounds_replayed"], 0)
+        run = self.weir("stage", self.file(1), "--graph")
+        self.assert_works(run)
+        self.assertIn("too few chunks for rounds; a smaller --chunk makes more", run.stdout)
+
+    def test_what_is_written_came_through_the_graph(self):
+        source = self.file(30 * CHUNK + 7)
+        output = self.folder / "output"
+        for streams, in_flight in ((1, 8), (2, 2), (3, 7), (4, 1), (8, 12)):
+            with self.subTest(streams=streams, in_flight=in_flight):
+                graph = self.graph_of(source, "--chunk", CHUNK, "--streams", streams, "--in-flight", in_flight,
+                                      "--output", output)["graph"]
+                self.assertGreater(graph["rounds_replayed"], 0)
+                self.assertEqual(output.read_bytes(), source.read_bytes())
+
+
 class Refused(tool.ToolTest):
     def test_no_such_file(self):
         self.assert_fails(self.weir("stage", self.folder / "none"), 1, "none", "No such file")

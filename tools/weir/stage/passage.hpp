@@ -20,6 +20,10 @@ class passage {
   // on the device, for the one before, and the first for the passage to be empty. Nothing waits on the host.
   void carry(const lanes& lanes, std::uint64_t chunk, std::span<const std::byte> from, std::span<std::byte> to);
 
+  // The two pieces, for who queues the way himself: between two chunks, and when the memory is there.
+  [[nodiscard]] std::span<std::byte> arrived() noexcept { return {arrived_.data(), arrived_.size()}; }
+  [[nodiscard]] std::span<std::byte> crossed() noexcept { return {crossed_.data(), crossed_.size()}; }
+
   // Makes the stream of the check wait until the chunk is back.
   void hand_to_check(const lanes& lanes, std::uint64_t chunk) const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace weir::tool {
@@ -17,6 +18,16 @@ struct comparison {
   [[nodiscard]] double ratio() const;
 };
 
+// The whole job again, replayed from a graph.
+struct replay_report {
+  comparison whole;
+  std::uint64_t round_chunks = 0;   // chunks that one launch takes
+  std::uint64_t rounds = 0;         // launches
+  std::uint64_t chunks_queued = 0;  // that fill no round, and were queued one by one
+  std::uint64_t changes = 0;        // nodes of executables that were changed in place
+  double preparation_seconds = 0;   // to capture, to make executable, to upload
+};
+
 struct stage_report {
   std::string file;
   std::uint64_t bytes = 0;
@@ -30,6 +41,7 @@ struct stage_report {
   std::string device_name;
   std::uint32_t crc = 0;  // of the file, and of what came back
   comparison whole;
+  std::optional<replay_report> graph;  // of the last pass, if one was asked for; `whole` counts the best
   comparison device_part;
   std::string output;  // empty if none was asked for
 };

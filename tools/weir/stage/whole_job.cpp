@@ -1,94 +1,108 @@
 // stage/whole_job.cpp - read, carry, check, retire: a bounded number of chunks in flight.
 #include "stage/whole_job.hpp"
 
+#include "failure.hpp"
+#include "stage/checksum.hpp"
 #include "stage/lanes.hpp"
-#include "stage/passage.hpp"
+#include "stage/round_graph.hpp"
+#include "stage/slot.hpp"
 
-#include <zlib.h>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <vector>
-#include <weir/event.hpp>
+#include <weir/error.hpp>
 #include <weir/host_function.hpp>
-#include <weir/pinned_buffer.hpp>
 
 namespace weir::tool {
 namespace {
 
-std::uint32_t crc32_of(std::uint32_t before, std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(
-      ::crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
-}
+using clock = std::chrono::steady_clock;
 
-// What one chunk in flight occupies. The host function writes `crc`; `finished` orders that before the retirement.
-struct slot {
-  slot(const lanes& lanes, const plan& plan)
-      : source{plan.chunk_bytes, plan.device},
-        returned{plan.chunk_bytes, plan.device},
-        way{lanes, plan.device, plan.chunk_bytes},
-        finished{plan.device} {
-    // Their pages are taken here, before anybody looks at the clock.
-    std::fill(source.begin(), source.end(), std::byte{0});
-    std::fill(returned.begin(), returned.end(), std::byte{0});
-    for (const stream& s : lanes.all()) {
-      source.used_on(s);
-      returned.used_on(s);
-    }
-  }
-
-  pinned_buffer<std::byte> source;
-  pinned_buffer<std::byte> returned;
-  passage way;
-  event finished;
-  std::size_t bytes = 0;
-  std::uint32_t crc = 0;
-};
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>{clock::now() - start}.count(); }
 
 // The streams are declared last and so go first; their destructor waits, so that no work uses a slot that goes after.
 class job {
  public:
   job(const input_file& file, const plan& plan, const chunk_sink& sink)
       : file_{file}, plan_{plan}, sink_{sink}, lanes_{plan.device, plan.streams} {
-    slots_.reserve(static_cast<std::size_t>(plan.in_flight));
-    for (int i = 0; i < plan.in_flight; ++i) slots_.emplace_back(lanes_, plan);
+    slots_.reserve(plan.slots());
+    for (std::uint64_t i = 0; i < plan.slots(); ++i) slots_.emplace_back(lanes_, plan);
     lanes_.sync();
+    if (plan.rounds(file.size()) > 0) prepare_rounds();
   }
 
   whole_result run() {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = clock::now();
     const std::uint64_t chunks = plan_.chunks(file_.size());
-    const auto in_flight = static_cast<std::uint64_t>(slots_.size());
-    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-      slot& s = slots_[chunk % in_flight];
-      if (chunk >= in_flight) retire(s);
-      begin(chunk, s);
+    const std::uint64_t round_chunks = plan_.round_chunks();
+    std::uint64_t next = 0;
+    if (rounds_) {
+      for (; next < round_chunks; ++next) queue(next);
+      for (std::uint64_t round = 0; round < plan_.rounds(file_.size()); ++round, next += round_chunks) replay(next);
     }
-    for (std::uint64_t chunk = chunks - in_flight; chunk < chunks; ++chunk) retire(slots_[chunk % in_flight]);
-    result_.seconds = std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
+    for (; next < chunks; ++next) queue(next);
+    for (std::uint64_t chunk = chunks - slots_.size(); chunk < chunks; ++chunk) retire(slot_of(chunk));
+    result_.seconds = seconds_since(start);
+    if (rounds_) {
+      result_.replay.launches = rounds_->launches();
+      result_.replay.changes = rounds_->changes();
+    }
     return result_;
   }
 
  private:
-  void begin(std::uint64_t chunk, slot& s) {
+  void prepare_rounds() {
+    const auto start = clock::now();
+    try {
+      rounds_.emplace(lanes_, slots_, plan_);
+      lanes_.sync();
+    } catch (const weir::error& e) {
+      throw failure{fmt::format("no graph can be made of the job; without --graph it needs none: {}", e.what())};
+    }
+    result_.replay.preparation_seconds = seconds_since(start);
+  }
+
+  [[nodiscard]] slot& slot_of(std::uint64_t chunk) { return slots_[chunk % slots_.size()]; }
+
+  // Reads a chunk to where one was that is done with.
+  void fill(std::uint64_t chunk) {
+    slot& s = slot_of(chunk);
+    if (chunk >= slots_.size()) retire(s);
     s.bytes = plan_.bytes_of(chunk, file_.size());
-    const std::span source{s.source.data(), s.bytes};
-    const std::span returned{s.returned.data(), s.bytes};
-    file_.read(chunk * plan_.chunk_bytes, source);
-    s.way.carry(lanes_, chunk, source, returned);
+    file_.read(chunk * plan_.chunk_bytes, s.sent());
+  }
+
+  // The file's own checksum is computed when the device is at work, and so costs no time of its own.
+  void add_to_checksum(std::uint64_t chunk) { result_.file_crc = crc32_of(result_.file_crc, slot_of(chunk).sent()); }
+
+  void queue(std::uint64_t chunk) {
+    fill(chunk);
+    slot& s = slot_of(chunk);
+    s.way.carry(lanes_, chunk, s.sent(), s.came_back());
     s.way.hand_to_check(lanes_, chunk);
     const stream_ref check = lanes_.of(step::check, chunk);
-    launch_host(check, [&s, returned] { s.crc = crc32_of(0, returned); });
+    launch_host(check, [&s] { s.check(); });
     check.record(s.finished);
-    // The device is at work by now; the file's own checksum costs no time of its own.
-    result_.file_crc = crc32_of(result_.file_crc, source);
+    add_to_checksum(chunk);
+  }
+
+  void replay(std::uint64_t first) {
+    const std::uint64_t last = first + plan_.round_chunks() - 1;
+    for (std::uint64_t chunk = first; chunk < last; ++chunk) {
+      fill(chunk);
+      add_to_checksum(chunk);  // while it is in the processor's cache
+    }
+    fill(last);
+    rounds_->launch(first);
+    add_to_checksum(last);
   }
 
   void retire(slot& s) {
     s.finished.sync();
-    const auto joined = ::crc32_combine(result_.returned_crc, s.crc, static_cast<z_off_t>(s.bytes));
-    result_.returned_crc = static_cast<std::uint32_t>(joined);
-    sink_({s.returned.data(), s.bytes});
+    result_.returned_crc = crc32_joined(result_.returned_crc, s.crc, s.bytes);
+    sink_(s.came_back());
   }
 
   const input_file& file_;
@@ -96,6 +110,7 @@ class job {
   const chunk_sink& sink_;
   whole_result result_;
   std::vector<slot> slots_;
+  std::optional<round_graph> rounds_;
   lanes lanes_;
 };
 

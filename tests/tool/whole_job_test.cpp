@@ -1,0 +1,131 @@
+// The whole job, queued and replayed: every byte comes back in order, whatever the file, the chunks and the streams are.
+#include "stage/whole_job.hpp"
+
+#include "driver/failing.hpp"
+#include "failure.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstddef>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <weir/error.hpp>
+
+namespace weir::tool {
+namespace {
+
+using detail::driver_table;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr std::size_t chunk_bytes = 1000;
+
+// A file in memory, which goes with its owner.
+class sample {
+ public:
+  explicit sample(std::size_t size) : fd_{::memfd_create("sample", MFD_CLOEXEC)}, bytes_(size) {
+    std::minstd_rand random{static_cast<unsigned>(size)};
+    for (std::byte& b : bytes_) b = static_cast<std::byte>(random() >> 8);
+    if (::write(fd_.get(), bytes_.data(), size) != static_cast<ssize_t>(size)) throw std::runtime_error{"no sample"};
+  }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(fd_.get()); }
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+  [[nodiscard]] std::uint32_t crc() const {
+    return static_cast<std::uint32_t>(
+        ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size()));
+  }
+
+ private:
+  unique_fd fd_;
+  std::vector<std::byte> bytes_;
+};
+
+plan plan_for(const sample& of, int streams, int in_flight) {
+  plan p;
+  p.chunk_bytes = chunk_bytes;
+  p.streams = streams;
+  p.in_flight = in_flight;
+  return p.fitted_to(of.bytes().size());
+}
+
+whole_result run(const sample& of, const plan& plan, std::vector<std::byte>* back = nullptr) {
+  const input_file file{of.path()};
+  return run_whole_job(file, plan, [&](std::span<const std::byte> returned) {
+    if (back != nullptr) back->insert(back->end(), returned.begin(), returned.end());
+  });
+}
+
+class WholeJob : public testing::TestWithParam<int> {};
+
+TEST_P(WholeJob, EveryByteComesBackQueuedAndReplayed) {
+  const int streams = GetParam();
+  for (const std::size_t size : {1, 999, 1000, 1001, 3000, 11'999, 20'000, 33'017}) {
+    const sample file{size};
+    for (const int in_flight : {1, 2, 3, 7, 8}) {
+      const plan queued = plan_for(file, streams, in_flight);
+      for (const plan& p : {queued, queued.with_graph()}) {
+        std::vector<std::byte> back;
+        const whole_result result = run(file, p, &back);
+        ASSERT_TRUE(result.verified()) << size << ", " << in_flight;
+        ASSERT_EQ(result.file_crc, file.crc()) << size << ", " << in_flight;
+        ASSERT_TRUE(back == file.bytes()) << size << ", " << in_flight;
+        ASSERT_EQ(result.replay.launches, p.rounds(size));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Streams, WholeJob, testing::Values(1, 2, 3, 4, 8), testing::PrintToStringParamName{});
+
+// Two executables take turns between two rounds of slots, and one of them was captured for its own.
+TEST(WholeJobGraph, OneCaptureIsLedToAllSlotsInPlaceAndLaunchedOnceARound) {
+  detail::failing_table calls;
+  const sample file{100 * chunk_bytes};
+  const whole_result result = run(file, plan_for(file, 4, 8).with_graph());
+  EXPECT_EQ(result.replay.launches, 23u);
+  EXPECT_EQ(result.replay.changes, 4u * 4);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamBeginCapture_v2), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuGraphInstantiateWithParams), 2);
+  EXPECT_EQ(calls.count(&driver_table::cuGraphExecMemcpyNodeSetParams), 3 * 4);
+  EXPECT_EQ(calls.count(&driver_table::cuGraphExecHostNodeSetParams), 4);
+  EXPECT_EQ(calls.count(&driver_table::cuGraphLaunch), 23);
+}
+
+TEST(WholeJobGraph, IsNotMadeForAFileWithoutRounds) {
+  detail::failing_table calls;
+  const sample file{11 * chunk_bytes};
+  EXPECT_EQ(run(file, plan_for(file, 4, 8).with_graph()).replay.launches, 0u);
+  EXPECT_EQ(calls.count(&driver_table::cuGraphInstantiateWithParams), 0);
+}
+
+TEST(WholeJobGraph, ThatCannotBeMadeTellsHowTheJobCanBeDone) {
+  const sample file{30 * chunk_bytes};
+  const plan p = plan_for(file, 4, 8).with_graph();
+  detail::failing_table faults;
+  const auto told = AllOf(HasSubstr("without --graph it needs none"), HasSubstr("NOT_SUPPORTED"));
+  faults.fail(&driver_table::cuGraphInstantiateWithParams, 2, abi::CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(told));
+  faults.fail(&driver_table::cuGraphExecMemcpyNodeSetParams, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(told));
+  faults.fail(&driver_table::cuStreamBeginCapture_v2, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_THAT([&] { static_cast<void>(run(file, p)); }, ThrowsMessage<failure>(told));
+  EXPECT_TRUE(run(file, p).verified());
+}
+
+TEST(WholeJobGraph, ALaunchThatFailsEndsTheJobAndHarmsNoOther) {
+  const sample file{30 * chunk_bytes};
+  const plan p = plan_for(file, 4, 8).with_graph();
+  detail::failing_table faults;
+  faults.fail(&driver_table::cuGraphLaunch, 3, abi::CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THROW(static_cast<void>(run(file, p)), error);
+  EXPECT_TRUE(run(file, p).verified());
+}
+
+}  // namespace
+}  // namespace weir::tool

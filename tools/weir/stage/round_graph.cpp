@@ -1,0 +1,86 @@
+// stage/round_graph.cpp - capturing a round, and leading its executables from slot to slot.
+#include "stage/round_graph.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <weir/capture.hpp>
+#include <weir/copy.hpp>
+#include <weir/host_function.hpp>
+
+namespace weir::tool {
+namespace {
+
+// What the stream was given last, in the capture that it takes part in.
+graph_node last_node(stream_ref s) { return capture_info_of(s).frontier.front().node; }
+
+void go_on(stream_ref last, stream_ref next) {
+  if (next != last) next.wait(last);
+}
+
+void check_slot(void* data) { static_cast<slot*>(data)->check(); }
+
+}  // namespace
+
+round_graph::round_graph(const lanes& lanes, std::span<slot> slots, const plan& plan)
+    : lanes_{lanes}, slots_{slots}, recorded_{record(slots.first(plan.round_chunks()))} {
+  for (std::size_t begin = 0; begin < slots.size(); begin += nodes_.size()) {
+    graph_exec exec = recorded_.instantiate();
+    if (begin != 0) lead_through(exec, slots.subspan(begin, nodes_.size()));
+    exec.upload(lanes_.all().front());
+    executables_.push_back(std::move(exec));
+  }
+}
+
+graph round_graph::record(std::span<slot> round) {
+  const stream_ref first = lanes_.all().front();
+  const auto body = [&] {
+    // Those that get something only later in the round are not to wait for what came before it.
+    for (const stream& s : lanes_.all()) go_on(first, s);
+    for (std::size_t chunk = 0; chunk < round.size(); ++chunk) {
+      slot& s = round[chunk];
+      const stream_ref in = lanes_.of(step::in, chunk);
+      const stream_ref across = lanes_.of(step::across, chunk);
+      const stream_ref out = lanes_.of(step::out, chunk);
+      const stream_ref check = lanes_.of(step::check, chunk);
+      chunk_nodes made;
+      copy(in, s.source, s.way.arrived());
+      made.in = last_node(in).as<copy_node>();
+      go_on(in, across);
+      copy(across, s.way.arrived(), s.way.crossed());
+      made.across = last_node(across).as<copy_node>();
+      go_on(across, out);
+      copy(out, s.way.crossed(), s.returned);
+      made.out = last_node(out).as<copy_node>();
+      go_on(out, check);
+      launch_host(check, [&s] { s.check(); });
+      made.check = last_node(check).as<host_function_node>();
+      nodes_.push_back(made);
+    }
+  };
+  return capture(first, body, {.join_forks = true});
+}
+
+void round_graph::lead_through(graph_exec& exec, std::span<slot> round) {
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    slot& s = round[i];
+    const chunk_nodes& n = nodes_[i];
+    exec.set(n.in, copy_parameters{s.source, s.way.arrived()});
+    exec.set(n.across, copy_parameters{s.way.arrived(), s.way.crossed()});
+    exec.set(n.out, copy_parameters{s.way.crossed(), s.returned});
+    exec.set(n.check, host_function_parameters{check_slot, &s});
+    changes_ += step_count;
+  }
+}
+
+void round_graph::launch(std::uint64_t first_chunk) {
+  const std::size_t begin = first_chunk % slots_.size();
+  // In two streams by turns: rounds come back in the order of the file, and one goes out while the next comes in. The
+  // last two, so that the chunks after the last round begin at once.
+  const std::vector<stream>& streams = lanes_.all();
+  const stream_ref to = streams[streams.size() - 1 - launches_ % std::min<std::size_t>(streams.size(), 2)];
+  executables_[begin / nodes_.size()].launch(to);
+  for (const slot& s : slots_.subspan(begin, nodes_.size())) to.record(s.finished);
+  ++launches_;
+}
+
+}  // namespace weir::tool
