@@ -1,4 +1,4 @@
-// stage.cpp - what do several streams give the main job, and what does weir take?
+// stage.cpp - what do several streams give the main job, what does a graph, and what does weir take?
 #include "by_hand/raw_whole_job.hpp"
 #include "harness/figure.hpp"
 #include "harness/sample_file.hpp"
@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -52,6 +54,31 @@ double measure_whole_job() {
   return raw / ours;
 }
 
+// The whole job replayed from a graph, round by round, beside the same one queued chunk by chunk.
+double measure_graph(std::size_t chunk_bytes) {
+  constexpr std::size_t pairs = 61;
+  const sample_file sample{file_bytes / 4};
+  const weir::tool::input_file file{sample.path()};
+  const weir::tool::plan queued{.chunk_bytes = chunk_bytes};
+  const weir::tool::plan replayed = queued.with_graph();
+  const auto seconds = [&](const weir::tool::plan& plan) {
+    const weir::tool::whole_result result = weir::tool::run_whole_job(file, plan, [](std::span<const std::byte>) {});
+    if (!result.verified() || plan.graph != (result.replay.launches > 0)) {
+      throw std::runtime_error{"what came back is not what was sent, or not as it was to be sent"};
+    }
+    return result.seconds;
+  };
+  // What the jobs are made of takes as long as they do, and is in no time: so this is no ratio() of two pieces of work.
+  std::vector<double> quotients;
+  for (std::size_t pair = 0; pair < pairs; ++pair) {
+    const bool queued_first = pair % 2 == 0;
+    const double first = seconds(queued_first ? queued : replayed);
+    const double second = seconds(queued_first ? replayed : queued);
+    quotients.push_back(queued_first ? first / second : second / first);
+  }
+  return median(std::move(quotients));
+}
+
 const registration device_part{{.name = "stage/device_part",
                                 .unit = "x one stream",
                                 .budget = 1.6,
@@ -64,6 +91,14 @@ const registration whole_job{{.name = "stage/whole_job",
                               .better = better::more,
                               .budget_on = on::gpu,
                               .measure = measure_whole_job}};
+const registration graph{
+    {.name = "stage/graph", .unit = "x without a graph", .budget = 0.98, .better = better::more, .measure = [] {
+       return measure_graph(weir::tool::plan{}.chunk_bytes);
+     }}};
+const registration graph_64k{
+    {.name = "stage/graph_64k", .unit = "x without a graph", .budget = 0.98, .better = better::more, .measure = [] {
+       return measure_graph(std::size_t{64} << 10);
+     }}};
 
 }  // namespace
 }  // namespace bench
