@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <limits>
 #include <vector>
 
@@ -11,21 +12,33 @@ namespace bench {
 
 using clock = std::chrono::steady_clock;
 
+// The time that this process has had on processors.
+struct processor_clock {
+  using duration = std::chrono::nanoseconds;
+  using time_point = std::chrono::time_point<processor_clock, duration>;
+
+  [[nodiscard]] static time_point now() {
+    std::timespec used{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return time_point{std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec}};
+  }
+};
+
 // Nanoseconds that one call of `work` takes.
-template <class Work>
+template <class Clock = clock, class Work>
 [[nodiscard]] double time_once(Work&& work) {
-  const auto start = clock::now();
+  const auto start = Clock::now();
   work();
-  return std::chrono::duration<double, std::nano>{clock::now() - start}.count();
+  return std::chrono::duration<double, std::nano>{Clock::now() - start}.count();
 }
 
 // Nanoseconds a piece of a batch: `work()` does `pieces` of them. The fastest batch counts: whatever else the machine
 // does can only make one slower. `settle()` runs after each batch and is not timed.
-template <class Work, class Settle>
+template <class Clock = clock, class Work, class Settle>
 [[nodiscard]] double fastest(int batches, std::size_t pieces, Work&& work, Settle&& settle) {
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < batches; ++i) {
-    best = std::min(best, time_once(work));
+    best = std::min(best, time_once<Clock>(work));
     settle();
   }
   return best / static_cast<double>(pieces);

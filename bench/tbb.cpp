@@ -1,0 +1,62 @@
+// tbb.cpp - how much less does the embedded driver take for a node of a graph than oneTBB's flow graph, for the same?
+#include "harness/figure.hpp"
+#include "harness/raw_graph.hpp"
+#include "harness/timing.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t rounds = 1000;
+constexpr std::size_t nodes = 1000;
+
+// The other side, from the library that was built beside this program.
+std::unique_ptr<flow_graph> make_peer(graph_shape shape, void (*function)(void*), unsigned* word) {
+#ifdef WEIR_BENCH_FLOW_GRAPH
+  static void* const library = ::dlopen(WEIR_BENCH_FLOW_GRAPH, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw not_here{std::string{"oneTBB's side cannot be loaded: "} + ::dlerror()};
+  const auto make = reinterpret_cast<make_flow_graph*>(::dlsym(library, make_flow_graph_name));
+  if (make == nullptr) throw std::runtime_error{"oneTBB's side has no graphs"};
+  return std::unique_ptr<flow_graph>{make(shape, nodes, function, word)};
+#else
+  throw not_here{"built without oneTBB (libtbb-dev)"};
+#endif
+}
+
+void count_call(void* data) {
+  if (data != nullptr) std::atomic_ref{*static_cast<unsigned*>(data)}.store(1, std::memory_order_relaxed);
+}
+
+double measure(graph_shape shape, void (*function)(void*)) {
+  unsigned theirs = 0;
+  const std::unique_ptr<flow_graph> peer = make_peer(shape, function, &theirs);
+  const raw_stream stream;
+  const raw_memory word{4};
+  const raw_graph graph{shape, nodes, word, function};
+  const raw_exec exec{graph};
+  return ratio(
+      rounds, [&] { exec.run(stream); }, [&] { peer->run(); }, [] {});
+}
+
+constexpr const char* as_fast = "x as fast as oneTBB";
+
+const registration sets{
+    {.name = "tbb/sets", .unit = as_fast, .budget = 2, .better = better::more, .runs_on = on::embedded, .measure = [] {
+       return measure(graph_shape::line, nullptr);
+     }}};
+const registration hosts{
+    {.name = "tbb/hosts", .unit = as_fast, .budget = 2, .better = better::more, .runs_on = on::embedded, .measure = [] {
+       return measure(graph_shape::line, count_call);
+     }}};
+const registration wide{
+    {.name = "tbb/wide", .unit = as_fast, .budget = 2, .better = better::more, .runs_on = on::embedded, .measure = [] {
+       return measure(graph_shape::wide, nullptr);
+     }}};
+
+}  // namespace
+}  // namespace bench
