@@ -23,7 +23,9 @@ class scheduler {
   static scheduler& instance() noexcept;
 
   void configure(schedule how);
+  [[nodiscard]] schedule how() const noexcept { return schedule_; }
   [[nodiscard]] schedule_kind kind() const noexcept { return schedule_.kind; }
+  [[nodiscard]] unsigned most_workers() const noexcept { return most_workers_; }
 
   // Do deterministic steps take the place of workers (schedule_kind::random and late)?
   [[nodiscard]] bool stepping() const noexcept { return conductor_ != nullptr; }

@@ -15,8 +15,10 @@ struct flat_node {
   const graph_node* node;  // null: no work
   std::uint32_t first_dependency;
   std::uint32_t dependencies = 0;
-  bool held = false;   // may be held up by something outside the graph, or depends on one that may be
-  bool waits = false;  // waits for a value or an event, or depends on one that does
+  bool held = false;       // may be held up by something outside the graph, or depends on one that may be
+  bool waits = false;      // waits for a value or an event, or depends on one that does
+  bool host = false;       // is a host function
+  std::uint64_t cost = 0;  // nanoseconds, by and large
 };
 
 class flat_graph {

@@ -31,6 +31,18 @@ struct run_of_operations {
   }
 };
 
+// The same with host functions, of which none is called once the device has failed.
+struct run_of_host_functions {
+  operation* first;
+  std::uint32_t count;
+
+  void run() const noexcept {
+    for (operation *next = first, *end = first + count; next != end; ++next) {
+      if (engine::device_failure() != CUDA_SUCCESS || !next->body(*next)) return;
+    }
+  }
+};
+
 // The last operation of a launch: the plan may go.
 struct end_of_launch {
   launch_plan* plan;
@@ -154,6 +166,13 @@ void graph_exec::submit_step(const plan_step& step, submission& to) {
         const bool takes_long = step.takes_long || step.operations >= many_operations;
         to.add(make_operation(run_of_operations{first, step.operations},
                               takes_long ? operation_kind::long_work : operation_kind::work));
+      }
+      return;
+    case step_kind::host_run:
+      if (step.operations == 1) {
+        to.add(*first);
+      } else {
+        to.add(make_operation(run_of_host_functions{first, step.operations}, operation_kind::host));
       }
       return;
     case step_kind::alone: to.add(*first); return;

@@ -5,6 +5,7 @@
 
 #include "embedded/model/flat_graph.hpp"
 #include "embedded/model/graph.hpp"
+#include "embedded/model/lane_choice.hpp"
 #include "embedded/model/node_operations.hpp"
 
 namespace weir::embedded::model {
@@ -17,83 +18,44 @@ namespace {
 
 constexpr std::uint32_t none = flat_graph::none;
 
-// From this many lanes on, nodes that only host functions hold up share lanes: those have one thread between them.
-constexpr std::uint32_t many_lanes = 32;
-
-// What the choice of lanes remembers of one.
-struct lane_so_far {
-  std::uint32_t last = none;  // node
-  bool waits = false;         // has one that waits
-};
+// Host functions of other streams have their turn after so many.
+constexpr std::uint32_t longest_host_run = 64;
 
 class compiler {
  public:
-  compiler(const flat_graph& of, launch_plan& into, std::vector<place_in_plan>& places)
-      : flat_{of}, plan_{into}, places_{places} {}
+  compiler(const flat_graph& of, const lane_rules& by, launch_plan& into, std::vector<place_in_plan>& places)
+      : flat_{of}, rules_{by}, chosen_{choose_lanes(of, by)}, plan_{into}, places_{places} {}
 
-  void choose_lanes();
   void make_steps();
   void make_bodies();
 
  private:
-  std::uint32_t lane_for(std::uint32_t node);
   void make_step(std::uint32_t node);
   void add_waits(std::uint32_t node, plan_step& step);
   std::uint32_t number_of(plan_step& awaited);
-  void add_operation(std::uint32_t number, plan_step& step);
-  [[nodiscard]] std::uint32_t last_step() const { return static_cast<std::uint32_t>(plan_.steps.size() - 1); }
+  std::uint32_t add_operation(std::uint32_t number, plan_step& step, bool may_join);
+  std::uint32_t add_step(const plan_step& step);
+  [[nodiscard]] bool joins(const operation& what, const plan_step& step, const plan_step& before) const;
+  void put_together();
 
   const flat_graph& flat_;
+  const lane_rules& rules_;
+  const lane_choice chosen_;
   launch_plan& plan_;
-  std::vector<place_in_plan>& places_;   // of each node
-  std::vector<std::uint32_t> lane_of_;   // each node
-  std::vector<std::uint32_t> sequence_;  // nodes in the order in which lanes are filled
-  std::vector<lane_so_far> lanes_;
-  std::uint32_t shared_lane_ = 0;      // the last that was given to a node that needs none of its own
-  std::vector<std::uint32_t> latest_;  // of each lane, the step that a node waits for; scratch of add_waits()
+  std::vector<place_in_plan>& places_;  // of each node
+  std::vector<std::uint32_t> last_of_;  // each lane, its last step
+  std::vector<std::uint32_t> latest_;   // of each lane, the step that a node waits for; scratch of add_waits()
+  std::vector<std::uint32_t> step_of_;  // of each operation, where there are several lanes
 };
 
-// All nodes that nothing can hold up come first, in lane 0.
-void compiler::choose_lanes() {
-  lane_of_.assign(flat_.size(), 0);
-  sequence_.reserve(flat_.outside());
-  for (std::uint32_t i = 0; i < flat_.outside(); ++i) {
-    if (!flat_.nodes()[i].held) sequence_.push_back(i);
-  }
-  lanes_.push_back({sequence_.empty() ? none : sequence_.back()});
-  for (std::uint32_t i = 0; i < flat_.outside(); ++i) {
-    const flat_node& node = flat_.nodes()[i];
-    if (!node.held) continue;
-    sequence_.push_back(i);
-    lane_of_[i] = lane_for(i);
-    lane_so_far& lane = lanes_[lane_of_[i]];
-    lane.last = i;
-    lane.waits = lane.waits || node.waits;
-  }
-  plan_.lanes = static_cast<std::uint32_t>(lanes_.size());
-}
-
-// A node goes on where one that it depends on has ended, or in a lane of its own.
-std::uint32_t compiler::lane_for(std::uint32_t node) {
-  if (lanes_[0].last == none) return 0;
-  for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    if (lanes_[lane_of_[before]].last == before) return lane_of_[before];
-  }
-  if (!flat_.nodes()[node].waits && lanes_.size() >= many_lanes) {
-    for (std::uint32_t tries = 1; tries < many_lanes; ++tries) {
-      shared_lane_ = shared_lane_ % (many_lanes - 1) + 1;
-      if (!lanes_[shared_lane_].waits) return shared_lane_;
-    }
-  }
-  lanes_.push_back({});
-  return static_cast<std::uint32_t>(lanes_.size() - 1);
-}
-
 void compiler::make_steps() {
+  plan_.lanes = chosen_.lanes;
   places_.assign(flat_.size(), {});
+  last_of_.assign(plan_.lanes, none);
   latest_.assign(plan_.lanes, none);
   plan_.operations.reserve(flat_.size());
-  for (const std::uint32_t node : sequence_) make_step(node);
+  for (const std::uint32_t node : chosen_.sequence) make_step(node);
+  if (!step_of_.empty()) put_together();
 }
 
 // A step that others wait for has a number.
@@ -106,12 +68,12 @@ std::uint32_t compiler::number_of(plan_step& awaited) {
 void compiler::add_waits(std::uint32_t node, plan_step& step) {
   step.first_wait = static_cast<std::uint32_t>(plan_.waits.size());
   for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    std::uint32_t& latest = latest_[lane_of_[before]];
+    std::uint32_t& latest = latest_[chosen_.lane_of[before]];
     const std::uint32_t awaited = places_[before].step;
-    if (lane_of_[before] != step.lane && (latest == none || latest < awaited)) latest = awaited;
+    if (chosen_.lane_of[before] != step.lane && (latest == none || latest < awaited)) latest = awaited;
   }
   for (const std::uint32_t before : flat_.dependencies_of(node)) {
-    std::uint32_t& latest = latest_[lane_of_[before]];
+    std::uint32_t& latest = latest_[chosen_.lane_of[before]];
     if (latest != none) plan_.waits.push_back(number_of(plan_.steps[latest]));
     latest = none;
   }
@@ -120,7 +82,7 @@ void compiler::add_waits(std::uint32_t node, plan_step& step) {
 
 void compiler::make_step(std::uint32_t node) {
   plan_step step;
-  step.lane = lane_of_[node];
+  step.lane = chosen_.lane_of[node];
   add_waits(node, step);
 
   place_in_plan& place = places_[node];
@@ -138,15 +100,73 @@ void compiler::make_step(std::uint32_t node) {
   }
   place.operations = static_cast<std::uint32_t>(plan_.operations.size()) - place.first_operation;
 
-  if (place.operations != 0) {
-    for (std::uint32_t i = 0; i < place.operations; ++i) add_operation(place.first_operation + i, step);
-  } else {
-    // With neither work nor waits it is complete where its lane is anyhow.
-    const bool nothing =
-        step.kind == step_kind::join && step.waits == 0 && !plan_.steps.empty() && plan_.steps.back().lane == step.lane;
-    if (!nothing) plan_.steps.push_back(step);
+  // Several operations of a node stay beside each other: they join none of before.
+  for (std::uint32_t i = 0; i < place.operations; ++i) {
+    place.step = add_operation(place.first_operation + i, step, place.operations == 1);
   }
-  place.step = last_step();
+  if (place.operations != 0) return;
+  // With neither work nor waits it is complete where its lane is anyhow.
+  const bool nothing = step.kind == step_kind::join && step.waits == 0 && last_of_[step.lane] != none;
+  place.step = nothing ? last_of_[step.lane] : add_step(step);
+}
+
+std::uint32_t compiler::add_step(const plan_step& step) {
+  plan_.steps.push_back(step);
+  return last_of_[step.lane] = static_cast<std::uint32_t>(plan_.steps.size() - 1);
+}
+
+// Does an operation go on with the run before it in its lane? Not where others wait for the end of that, and not where
+// it comes after more than the run does.
+bool compiler::joins(const operation& what, const plan_step& step, const plan_step& before) const {
+  if (step.waits != 0 || before.awaited_as != plan_step::no_number || rules_.node_by_node) return false;
+  if (before.kind == step_kind::run) return what.kind != operation_kind::host;
+  return before.kind == step_kind::host_run && what.kind != operation_kind::long_work &&
+         before.operations < longest_host_run;
+}
+
+// The waits of the step go with its first operation.
+std::uint32_t compiler::add_operation(std::uint32_t number, plan_step& step, bool may_join) {
+  const operation& what = plan_.operations[number];
+  const bool takes_long = what.kind == operation_kind::long_work;
+  std::uint32_t in = last_of_[step.lane];
+  if (what.kind != operation_kind::wait_value && may_join && in != none && joins(what, step, plan_.steps[in])) {
+    ++plan_.steps[in].operations;
+    plan_.steps[in].takes_long = plan_.steps[in].takes_long || takes_long;
+  } else {
+    step.kind = what.kind == operation_kind::wait_value ? step_kind::alone
+                : what.kind == operation_kind::host     ? step_kind::host_run
+                                                        : step_kind::run;
+    step.first_operation = number;
+    step.operations = 1;
+    step.takes_long = takes_long;
+    in = add_step(step);
+    step.waits = 0;
+  }
+  if (plan_.lanes != 1) step_of_.push_back(in);
+  return in;
+}
+
+// Lanes were filled by turns. The operations of each step come to lie beside each other.
+void compiler::put_together() {
+  std::uint32_t next = 0;
+  for (plan_step& step : plan_.steps) {
+    step.first_operation = next;
+    next += step.operations;
+  }
+  if (std::ranges::is_sorted(step_of_)) return;
+  std::vector<std::uint32_t> filled(plan_.steps.size());
+  std::vector<std::uint32_t> now_at(step_of_.size());
+  std::vector<operation> moved(plan_.operations.size());
+  for (std::uint32_t i = 0; i < step_of_.size(); ++i) {
+    const std::uint32_t step = step_of_[i];
+    now_at[i] = plan_.steps[step].first_operation + filled[step]++;
+    moved[now_at[i]] = plan_.operations[i];
+  }
+  plan_.operations = std::move(moved);
+  for (std::uint32_t node = 0; node < flat_.outside(); ++node) {
+    place_in_plan& place = places_[node];
+    if (place.operations != 0) place.first_operation = now_at[place.first_operation];
+  }
 }
 
 // Behind the operations of all steps: the operations of a body are one after the other.
@@ -164,27 +184,6 @@ void compiler::make_bodies() {
     operation& conditional = plan_.operations[places_[body.conditional].first_operation];
     plan_.conditionals[conditional.as<conditional_work>().number].bodies[body.which] = {first, count};
   }
-}
-
-// An operation that the engine need not see joins the run before, if nothing is in between. The waits of the step go
-// with its first operation.
-void compiler::add_operation(std::uint32_t number, plan_step& step) {
-  const operation_kind kind = plan_.operations[number].kind;
-  const bool takes_long = kind == operation_kind::long_work;
-  const bool plain = takes_long || kind == operation_kind::work;
-  plan_step* const before = plan_.steps.empty() ? nullptr : &plan_.steps.back();
-  if (plain && step.waits == 0 && before != nullptr && before->kind == step_kind::run && before->lane == step.lane &&
-      before->awaited_as == plan_step::no_number) {
-    ++before->operations;
-    before->takes_long = before->takes_long || takes_long;
-    return;
-  }
-  step.kind = plain ? step_kind::run : step_kind::alone;
-  step.first_operation = number;
-  step.operations = 1;
-  step.takes_long = takes_long;
-  plan_.steps.push_back(step);
-  step.waits = 0;
 }
 
 }  // namespace
@@ -214,8 +213,8 @@ plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
   auto* const plan = new launch_plan;
   plan_reference made{plan};
   const flat_graph flat{order};
-  compiler work{flat, *plan, places};
-  work.choose_lanes();
+  const lane_rules rules = lane_rules::of_schedule();
+  compiler work{flat, rules, *plan, places};
   work.make_steps();
   work.make_bodies();
   if (!plan->conditionals.empty())

@@ -20,7 +20,8 @@ namespace weir::embedded::model {
 // Work that the engine does on a lane in one go.
 enum class step_kind : std::uint8_t {
   run,           // operations that run one after the other, as one operation of the lane
-  alone,         // an operation that the engine has to see: a host function, a wait for a value
+  host_run,      // the same on the thread of the host functions: host functions, and short work between them
+  alone,         // an operation that the engine has to see: a wait for a value
   record_event,  // the event is recorded there at each launch
   wait_event,    // the lane waits for the point that the event has at the launch
   join,          // nothing but its waits
@@ -48,10 +49,7 @@ struct place_in_plan {
   std::uint32_t step = 0;  // of the last of them
 };
 
-// Lanes are lines of work that go on beside each other; lane 0 is the stream's own. What nothing can hold up runs there
-// in one go, one node after the other: that costs less than telling other threads of it. Each node that may be held up
-// (by a host function, a value, an event) and what depends on it has another lane, unless all that follows depends on
-// it anyhow, so that it holds nothing else.
+// What a launch submits: lanes (lane_choice.hpp) of steps, each of which costs the engine no more than one operation.
 //
 // Shared by the executable and its launches in flight, and not changed while it is: an update makes another.
 class launch_plan {
