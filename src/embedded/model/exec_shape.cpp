@@ -9,10 +9,16 @@ using namespace abi;
 
 exec_shape::exec_shape(const graph& from, const std::vector<place_in_plan>& places) {
   nodes_.reserve(from.nodes().size());
-  for (const graph_node* node : from.nodes()) {
+  std::size_t edges = 0;
+  const std::vector<graph_node*>& nodes = from.nodes();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    look_ahead(nodes, i);
+    graph_node* const node = nodes[i];
     exec_node made;
     made.origin = node->handle();
     made.place = places[node->mark];
+    node->mark = i;  // its place is taken
+    edges += node->dependencies.size();
     made.kind = static_cast<std::uint8_t>(node->params.index());
     made.sides = sides_of(node->params);
     if (const auto* child = std::get_if<child_params>(&node->params)) {
@@ -26,11 +32,10 @@ exec_shape::exec_shape(const graph& from, const std::vector<place_in_plan>& plac
     }
     nodes_.push_back(made);
   }
-  // The places are taken; from here on the marks are the nodes' numbers.
-  for (std::size_t i = 0; i < nodes_.size(); ++i) from.nodes()[i]->mark = i;
-  dependencies_.reserve(from.edge_count());
+  dependencies_.reserve(edges);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    const graph_node& node = *from.nodes()[i];
+    look_ahead(nodes, i);
+    const graph_node& node = *nodes[i];
     nodes_[i].first_dependency = static_cast<std::uint32_t>(dependencies_.size());
     nodes_[i].dependencies = static_cast<std::uint32_t>(node.dependencies.size());
     for (const graph_node* before : node.dependencies)
@@ -98,6 +103,16 @@ exec_shape::difference exec_shape::pair_nodes(const graph& other, pairs& out) co
   // Nodes on a cycle of the other graph lead to no last node.
   if (out.size() != nodes_.size()) return {topology, nullptr};
   return {};
+}
+
+bool exec_shape::is_same_node(const graph& other, std::size_t number) const noexcept {
+  const exec_node& mine = nodes_[number];
+  const graph_node& theirs = *other.nodes()[number];
+  if (mine.kind != theirs.params.index() || mine.dependencies != theirs.dependencies.size()) return false;
+  for (std::uint32_t i = 0; i < mine.dependencies; ++i) {
+    if (other.nodes()[dependencies_[mine.first_dependency + i]] != theirs.dependencies[i]) return false;
+  }
+  return true;
 }
 
 exec_shape::difference exec_shape::pair_with(const graph& other, pairs& out) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,6 +52,12 @@ class exec_shape {
     abi::CUgraphNode at = nullptr;
   };
   [[nodiscard]] difference pair_with(const graph& other, pairs& out) const;
+
+  // Where there are no parts, the pairs of a graph that was made alike are nodes of the same number, of the same kind and
+  // with edges from the same numbers: one look at each node tells.
+  [[nodiscard]] std::span<const exec_node> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] bool has_parts() const noexcept { return !children_.empty(); }
+  [[nodiscard]] bool is_same_node(const graph& other, std::size_t number) const noexcept;
 
  private:
   [[nodiscard]] difference pair_inside(const exec_node& mine, const graph_node& theirs, pairs& out) const;

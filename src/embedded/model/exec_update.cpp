@@ -51,16 +51,38 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   return CUDA_SUCCESS;
 }
 
-exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph& to, const graph* keep) {
-  exec_shape::pairs pairs;
-  if (const auto found = of.pair_with(to, pairs); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
-  launch_plan scratch;
-  for (const auto& [mine, theirs] : pairs) {
+// False for a graph that was not made alike, or with a change that is not allowed: whoever wants to know which looks closer.
+bool graph_exec::pair_by_number(const exec_shape& of, const graph& to, exec_shape::pairs& out, launch_plan& scratch) {
+  const std::vector<graph_node*>& nodes = to.nodes();
+  if (of.has_parts() || of.nodes().size() != nodes.size()) return false;
+  out.reserve(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    look_ahead(nodes, i);
+    const exec_node& mine = of.nodes()[i];
+    if (!of.is_same_node(to, i) || !may_become(mine, nodes[i]->params, scratch)) return false;
+    out.emplace_back(&mine, nodes[i]);
+  }
+  return true;
+}
+
+exec_shape::difference graph_exec::pair(const exec_shape& of, const graph& to, exec_shape::pairs& out,
+                                        launch_plan& scratch) {
+  if (pair_by_number(of, to, out, scratch)) return {};
+  out.clear();
+  if (const auto found = of.pair_with(to, out); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
+  for (const auto& [mine, theirs] : out) {
     if (may_become(*mine, theirs->params, scratch)) continue;
     const bool has_bodies = std::holds_alternative<conditional_params>(theirs->params);
     return {has_bodies ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
             theirs->handle()};
   }
+  return {};
+}
+
+exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph& to, const graph* keep) {
+  exec_shape::pairs pairs;
+  launch_plan scratch;
+  if (const auto found = pair(of, to, pairs, scratch); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
   user_object_references kept;
   graph_memory_use memory;
   if (keep != nullptr) {
@@ -68,7 +90,10 @@ exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph&
     memory = graph_memory::use_of(to);
   }
   make_plan_own();
-  for (const auto& [mine, theirs] : pairs) change(*mine, theirs->params, scratch);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (i + look_ahead_distance < pairs.size()) look_ahead(pairs[i + look_ahead_distance].second);
+    change(*pairs[i].first, pairs[i].second->params, scratch);
+  }
   if (keep != nullptr) {
     plan_->kept_alive = std::move(kept);
     plan_->memory = std::move(memory);

@@ -38,11 +38,18 @@ flat_graph::flat_graph(const std::vector<graph_node*>& order) {
   append(order, none);
   outside_ = size();
   append_bodies();
-  find_held();
+  pass_on_held();
 }
 
 std::uint32_t flat_graph::add(const graph_node* node) {
-  nodes_.push_back({node, static_cast<std::uint32_t>(dependencies_.size())});
+  flat_node added{node, static_cast<std::uint32_t>(dependencies_.size())};
+  if (node != nullptr) {
+    added.host = std::holds_alternative<CUDA_HOST_NODE_PARAMS>(node->params);
+    added.waits = may_wait(*node);
+    added.held = added.host || added.waits;
+    added.cost = cost_of(node->params);
+  }
+  nodes_.push_back(added);
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
@@ -52,7 +59,9 @@ void flat_graph::depend_on(std::uint32_t other) {
 }
 
 void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t behind) {
-  for (graph_node* node : order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    look_ahead(order, i);
+    graph_node* const node = order[i];
     const auto* child = std::get_if<child_params>(&node->params);
     const std::uint32_t begin = add(child == nullptr ? node : nullptr);
     if (behind != none && node->dependencies.empty()) depend_on(behind);
@@ -83,14 +92,10 @@ void flat_graph::append_bodies() {
   }
 }
 
-void flat_graph::find_held() noexcept {
+// What depends on a node that is held up is held up with it.
+void flat_graph::pass_on_held() noexcept {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     flat_node& node = nodes_[i];
-    const bool host = node.node != nullptr && std::holds_alternative<CUDA_HOST_NODE_PARAMS>(node.node->params);
-    node.host = host;
-    node.cost = node.node == nullptr ? 0 : cost_of(node.node->params);
-    node.waits = node.node != nullptr && may_wait(*node.node);
-    node.held = host || node.waits;
     for (const std::uint32_t before : dependencies_of(i)) {
       node.held = node.held || nodes_[before].held;
       node.waits = node.waits || nodes_[before].waits;

@@ -55,7 +55,7 @@ class flat_graph {
   void append_bodies();
   std::uint32_t add(const graph_node* node);
   void depend_on(std::uint32_t other);
-  void find_held() noexcept;
+  void pass_on_held() noexcept;
 
   std::vector<flat_node> nodes_;
   std::vector<std::uint32_t> dependencies_;

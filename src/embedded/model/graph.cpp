@@ -214,7 +214,9 @@ std::vector<graph_node*> graph::in_order() const {
   // The node's mark counts the dependencies that are still to come.
   std::vector<graph_node*> order;
   order.reserve(nodes_.size());
-  for (graph_node* node : nodes_) {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    look_ahead(nodes_, i);
+    graph_node* const node = nodes_[i];
     node->mark = node->dependencies.size();
     if (node->mark == 0) order.push_back(node);
   }
@@ -226,8 +228,9 @@ std::vector<graph_node*> graph::in_order() const {
   return order;
 }
 
-graph_node* graph::find_cycle() const {
-  const std::vector<graph_node*> order = in_order();
+graph_node* graph::find_cycle() const { return find_cycle(in_order()); }
+
+graph_node* graph::find_cycle(const std::vector<graph_node*>& order) const {
   if (order.size() != nodes_.size()) {
     return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
   }

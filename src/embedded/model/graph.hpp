@@ -56,6 +56,7 @@ class graph {
 
   // A node on a cycle, or behind one, of this graph or of a part; null where all is in order.
   [[nodiscard]] graph_node* find_cycle() const;
+  [[nodiscard]] graph_node* find_cycle(const std::vector<graph_node*>& order) const;  // in_order() was this just now
 
   // In the order of their creation.
   [[nodiscard]] const std::vector<graph_node*>& nodes() const noexcept { return nodes_; }

@@ -53,7 +53,8 @@ struct end_of_launch {
 }  // namespace
 
 CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, refusal& reason) {
-  if (graph_node* const in_cycle = from.find_cycle()) {
+  const std::vector<graph_node*> order = from.in_order();
+  if (graph_node* const in_cycle = from.find_cycle(order)) {
     reason = {CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, in_cycle};
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -67,7 +68,6 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
   }
   std::shared_ptr<void> claim = from.is_unique() ? from.claim_executable() : nullptr;
   if (from.is_unique() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  const std::vector<graph_node*> order = from.in_order();
   std::vector<place_in_plan> places;
   plan_reference plan = compile(from, order, places);
   exec_shape shape{from, places};

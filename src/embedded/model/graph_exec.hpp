@@ -76,6 +76,9 @@ class graph_exec {
   void make_plan_own();
   [[nodiscard]] bool may_become(const exec_node& node, const node_params& params, launch_plan& scratch);
   void change(const exec_node& node, const node_params& params, launch_plan& scratch);
+  [[nodiscard]] bool pair_by_number(const exec_shape& of, const graph& to, exec_shape::pairs& out,
+                                    launch_plan& scratch);
+  exec_shape::difference pair(const exec_shape& of, const graph& to, exec_shape::pairs& out, launch_plan& scratch);
   exec_shape::difference change_all(const exec_shape& of, const graph& to, const graph* keep);
   [[nodiscard]] std::span<engine::operation> operations_of(const exec_node& node) noexcept;
   [[nodiscard]] static bool may_be_disabled(const exec_node& node) noexcept;

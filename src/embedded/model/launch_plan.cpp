@@ -54,7 +54,11 @@ void compiler::make_steps() {
   last_of_.assign(plan_.lanes, none);
   latest_.assign(plan_.lanes, none);
   plan_.operations.reserve(flat_.size());
-  for (const std::uint32_t node : chosen_.sequence) make_step(node);
+  for (std::size_t i = 0; i < chosen_.sequence.size(); ++i) {
+    const std::size_t later = std::min(i + look_ahead_distance, chosen_.sequence.size() - 1);
+    if (const graph_node* coming = flat_.nodes()[chosen_.sequence[later]].node) look_ahead(coming);
+    make_step(chosen_.sequence[i]);
+  }
   if (!step_of_.empty()) put_together();
 }
 
