@@ -175,6 +175,10 @@ class WEIR_EXPORT graph_ref {
 
   // Its description in the DOT language, for Graphviz: `dot -Tsvg`. Leaves no file behind. cuGraphDebugDotPrint.
   [[nodiscard]] std::string dot(dot_detail tell = dot_detail::names, call_site at = call_site::current()) const;
+  // The same to a file, whole or not at all: if it fails (operating_system, with the path in the text; or the driver's
+  // code) what was there before stays. What is no regular file (/dev/stdout, a pipe) is written to as it is.
+  void write_dot(const std::string& path, dot_detail tell = dot_detail::names,
+                 call_site at = call_site::current()) const;
 
   [[nodiscard]] constexpr CUgraph_st* get() const noexcept { return handle_; }
   constexpr operator CUgraph_st*() const noexcept { return handle_; }
@@ -256,6 +260,10 @@ class WEIR_EXPORT graph {
   }
   [[nodiscard]] std::string dot(dot_detail tell = dot_detail::names, call_site at = call_site::current()) const {
     return ref().dot(tell, at);
+  }
+  void write_dot(const std::string& path, dot_detail tell = dot_detail::names,
+                 call_site at = call_site::current()) const {
+    ref().write_dot(path, tell, at);
   }
 
   [[nodiscard]] CUgraph_st* get() const noexcept { return handle_; }

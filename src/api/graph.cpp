@@ -11,6 +11,7 @@
 #include "api/graph_use.hpp"
 #include "api/node_calls.hpp"
 #include "api/reclaimer.hpp"
+#include "api/whole_file.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -212,6 +213,10 @@ std::string graph_ref::dot(dot_detail tell, call_site at) const {
   check(driver().cuGraphDebugDotPrint(handle, file.path().c_str(), static_cast<unsigned>(tell)), call,
         subject::graph(handle), at);
   return file.text();
+}
+
+void graph_ref::write_dot(const std::string& path, dot_detail tell, call_site at) const {
+  detail::write_text(path, dot(tell, at), "weir::graph_ref::write_dot", subject::graph(handle_), at);
 }
 
 graph::graph(call_site at) : handle_{detail::closed_handle<CUgraph_st>()} {

@@ -13,9 +13,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -147,6 +150,48 @@ TEST_F(Graph, IsDescribedWithoutAFileLeft) {
   EXPECT_GE(std::ranges::count(text, '>'), 4) << text;  // an arrow an edge
   EXPECT_GT(g.dot(dot_detail::verbose | dot_detail::handles).size(), text.size());
   EXPECT_EQ(open_files(), before);
+}
+
+TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
+  const graph g = diamond();
+  const std::filesystem::path folder = std::filesystem::path{testing::TempDir()} / "weir-write-dot";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const auto files = [&] { return std::distance(std::filesystem::directory_iterator{folder}, {}); };
+  const auto text_of = [](const std::filesystem::path& path) {
+    std::ifstream file{path};
+    return std::string{std::istreambuf_iterator<char>{file}, {}};
+  };
+  const auto expect_refused = [&](const std::string& path, std::string_view reason) {
+    const auto failure = failure_of([&] { g.write_dot(path); });
+    ASSERT_TRUE(failure) << path;
+    EXPECT_EQ(failure->result(), errc::operating_system);
+    EXPECT_NE(failure->advice().find("'" + path + "'"), std::string::npos) << failure->what();
+    EXPECT_NE(failure->advice().find(reason), std::string::npos) << failure->what();
+  };
+
+  const std::filesystem::path path = folder / "graph.dot";
+  g.write_dot(path, dot_detail::topology);
+  EXPECT_EQ(text_of(path), g.dot(dot_detail::topology));
+  std::filesystem::permissions(path, std::filesystem::perms{0600});
+  std::filesystem::create_symlink(path, folder / "link.dot");
+  g.write_dot(folder / "link.dot");  // what it leads to is written, and keeps its permissions
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.dot"));
+  EXPECT_EQ(text_of(path), g.dot());
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0600});
+  EXPECT_EQ(files(), 2);
+
+  expect_refused(folder / "none" / "graph.dot", "No such file");
+  expect_refused(folder, "Is a directory");
+  expect_refused("", "No such file");
+  expect_refused("/dev/full", "No space left");
+  g.write_dot("/dev/null");
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+  graph closed = one_fill(1);
+  closed.close();
+  EXPECT_EQ(result_of([&] { closed.write_dot(folder / "other.dot"); }), errc::closed);
+  EXPECT_EQ(files(), 2);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Graph, ClosedAndMovedOnesSaySo) {

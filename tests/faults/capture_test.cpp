@@ -92,6 +92,7 @@ TEST_F(CaptureFaults, AGraph) {
   every_call_may_fail([&] { return g.edges(); });
   every_call_may_fail([&] { return g.nodes().at(0).kind(); });
   every_call_may_fail([&] { return g.dot(); });
+  every_call_may_fail([&] { g.write_dot("/dev/null"); });
   every_call_may_fail([&] { g.keep(1); });
 }
 
