@@ -1,10 +1,12 @@
-// Lesson 18: a graph built node by node, and its executable changed in place instead of being recorded again.
+// Lesson 18: a graph built node by node, drawn, and its executable changed in place instead of being recorded again.
+// With the name of a file it writes the drawing there: example-18-graph-by-hand graph.dot && weir graph graph.dot -o graph.svg
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 #include <weir/weir.hpp>
 
-int main() {
+int main(int argc, char** argv) {
   const weir::device gpu;
   const weir::stream s{gpu};
   constexpr std::size_t size = 1000;
@@ -29,6 +31,10 @@ int main() {
   g.add(weir::free_parameters{y}, {store});
   g.tag(load, "load");
   std::printf("%zu nodes, %zu edges\n", g.node_count(), g.edges().size());
+
+  // A picture of it: what each node does, its tag, and the line above that added it.
+  if (argc > 1) weir::write_drawing(g, argv[1]);
+  const bool drawn = weir::drawing_of(g).find("load") != std::string::npos;
 
   weir::graph_exec run = g.instantiate();
   run.launch(s);
@@ -67,5 +73,5 @@ int main() {
     told = e.result() == weir::errc::wrong_type;
     std::printf("%s\n", e.what());
   }
-  return ran && changed && kept && told ? 0 : 1;
+  return drawn && ran && changed && kept && told ? 0 : 1;
 }

@@ -173,7 +173,8 @@ class WEIR_EXPORT graph_ref {
     detail::keep_owner(handle_, std::forward<Owner>(owner), at);
   }
 
-  // Its description in the DOT language, for Graphviz: `dot -Tsvg`. Leaves no file behind. cuGraphDebugDotPrint.
+  // Its description by the driver, in the DOT language, for Graphviz: `dot -Tsvg`. Leaves no file behind. For pictures that
+  // people read: drawing_of() (graph_drawing.hpp). cuGraphDebugDotPrint.
   [[nodiscard]] std::string dot(dot_detail tell = dot_detail::names, call_site at = call_site::current()) const;
   // The same to a file, whole or not at all: if it fails (operating_system, with the path in the text; or the driver's
   // code) what was there before stays. What is no regular file (/dev/stdout, a pipe) is written to as it is.

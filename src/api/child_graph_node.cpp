@@ -97,7 +97,7 @@ CUgraphNode_st* child_graph_parameters::add_to(CUgraph_st* to, dependency_list a
   try {
     CUgraph_st* const part = embedded_graph(made, at);
     room->note(part, to, made, detail::part_kind::child);
-    detail::copy_tags(child_.get(), part, at);
+    detail::copy_notes(child_.get(), part, at);
   } catch (...) {
     if (driver().cuGraphDestroyNode(made) == abi::CUDA_SUCCESS) {
       static_cast<void>(detail::forget_node(to, made));

@@ -56,6 +56,7 @@ std::vector<graph_node> in_topological_order(std::vector<graph_node> nodes, cons
     ++waits[place.at(edge.to.get())];
     next[place.at(edge.from.get())].push_back(place.at(edge.to.get()));
   }
+  for (std::vector<std::size_t>& after : next) std::ranges::sort(after);  // whatever order the edges are told in
   std::vector<std::size_t> order;
   order.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -188,7 +189,7 @@ graph graph_ref::clone(call_site at) const {
   }
   detail::forget_graph(copy);
   graph made = graph::adopt(copy, at);
-  detail::copy_tags(handle, copy, at);
+  detail::copy_notes(handle, copy, at);
   return made;
 }
 

@@ -5,10 +5,12 @@
 #include "api/never_destroyed.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 namespace weir::detail {
 namespace {
@@ -25,7 +27,8 @@ using notes_by_node = std::map<CUgraphNode, node_notes>;
 struct book {
   unsigned long long number = 0;  // of all that there ever were
   notes_by_node nodes;
-  CUgraph whole = nullptr;  // whose part it is, and of which node
+  std::vector<node_site> sites;  // as they came
+  CUgraph whole = nullptr;       // whose part it is, and of which node
   CUgraphNode node = nullptr;
   part_kind kind = part_kind::child;
   std::list<CUgraph> parts;
@@ -37,6 +40,19 @@ struct library {
   std::mutex lock;
   books all;
   unsigned long long last_number = 0;
+  std::set<std::string, std::less<>> files;  // that call sites name, for good
+
+  const char* last_file = "";
+
+  // The file's own copy of the name. Mostly it is the last one.
+  const char* file_named(const char* path) {
+    const char* const slash = std::strrchr(path, '/');
+    const char* const name = slash == nullptr ? path : slash + 1;
+    if (std::strcmp(name, last_file) == 0) return last_file;
+    const auto known = files.find(std::string_view{name});
+    last_file = known != files.end() ? known->c_str() : files.emplace(name).first->c_str();
+    return last_file;
+  }
 
   book* find(CUgraph graph) noexcept {
     const auto found = all.find(graph);
@@ -45,6 +61,20 @@ struct library {
   [[nodiscard]] bool is_part(CUgraph part, CUgraph of, CUgraphNode node) noexcept {
     const book* const known = find(part);
     return known != nullptr && known->whole == of && known->node == node;
+  }
+  // What there is of a node but where it was made. Gives the user objects that the graph had for it.
+  std::vector<CUuserObject> forget(book& of, CUgraphNode node) noexcept {
+    for (auto next = of.parts.begin(); next != of.parts.end();) {
+      const CUgraph part = *next++;
+      if (find(part)->node == node) drop(part);
+    }
+    std::vector<CUuserObject> owners;
+    if (const auto notes = of.nodes.find(node); notes != of.nodes.end()) {
+      owners = std::move(notes->second.owners);
+      of.nodes.erase(notes);
+    }
+    count();
+    return owners;
   }
   void count() noexcept { graphs_noted.store(static_cast<int>(all.size()), std::memory_order_relaxed); }
 
@@ -219,23 +249,56 @@ std::vector<CUuserObject> note_owners(CUgraph graph, CUgraphNode node, std::vect
   return std::exchange(found->nodes[node].owners, std::move(owners));
 }
 
+node_site reserve_site(CUgraph graph, call_site at) {
+  node_site site{nullptr, "", at.line()};
+  if (in_forked_child()) return site;
+  library& in = the_library();
+  const auto made_room = [&] {
+    const std::lock_guard lock{in.lock};
+    book* const found = in.find(graph);
+    if (found == nullptr) return false;
+    if (found->sites.size() == found->sites.capacity()) found->sites.reserve(2 * found->sites.size() + 4);
+    site.file = in.file_named(at.file_name());
+    return true;
+  };
+  if (made_room()) return site;
+  open_book(graph, at);
+  made_room();
+  return site;
+}
+
+std::vector<CUuserObject> note_site(CUgraph graph, const node_site& site) noexcept {
+  if (!any_graph_noted()) return {};
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  book* const found = in.find(graph);
+  if (found == nullptr) return {};
+  if (found->sites.size() < found->sites.capacity()) found->sites.push_back(site);
+  return in.forget(*found, site.node);
+}
+
+std::vector<node_site> noted_sites(CUgraph graph) {
+  if (!any_graph_noted()) return {};
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  const book* const found = in.find(graph);
+  return found == nullptr ? std::vector<node_site>{} : found->sites;
+}
+
+void note_sites(CUgraph graph, const std::vector<node_site>& sites) {
+  library& in = the_library();
+  const std::lock_guard lock{in.lock};
+  if (book* const found = in.find(graph)) found->sites.insert(found->sites.end(), sites.begin(), sites.end());
+}
+
 std::vector<CUuserObject> forget_node(CUgraph graph, CUgraphNode node) noexcept {
   if (!any_graph_noted()) return {};
   library& in = the_library();
   const std::lock_guard lock{in.lock};
   book* const found = in.find(graph);
   if (found == nullptr) return {};
-  for (auto next = found->parts.begin(); next != found->parts.end();) {
-    const CUgraph part = *next++;
-    if (in.find(part)->node == node) in.drop(part);
-  }
-  std::vector<CUuserObject> owners;
-  if (const auto notes = found->nodes.find(node); notes != found->nodes.end()) {
-    owners = std::move(notes->second.owners);
-    found->nodes.erase(notes);
-  }
-  in.count();
-  return owners;
+  std::erase_if(found->sites, [&](const node_site& site) { return site.node == node; });
+  return in.forget(*found, node);
 }
 
 void note_part(CUgraph part, CUgraph of, CUgraphNode node, part_kind kind) {
@@ -361,28 +424,6 @@ std::vector<std::pair<CUgraphNode, CUgraph>> noted_children(CUgraph graph) {
     if (noted.kind == part_kind::child) children.emplace_back(noted.node, part);
   }
   return children;
-}
-
-void copy_tags(CUgraph from, CUgraph copy, call_site at) {
-  if (!any_graph_noted()) return;
-  const tag_list tags = noted_tags(from);
-  const auto children = noted_children(from);
-  if (tags.empty() && children.empty()) return;
-  const subject on = subject::graph(from);
-  const auto same_of = [&](CUgraphNode node) {
-    CUgraphNode same = nullptr;
-    check(driver().cuGraphNodeFindInClone(&same, node, copy), "cuGraphNodeFindInClone", on, at);
-    return same;
-  };
-  if (root_of(copy) == copy) open_book(copy, at);
-  for (const auto& [tag, node] : tags) note_tag(copy, same_of(node), tag);
-  for (const auto& [node, child] : children) {
-    const CUgraphNode same = same_of(node);
-    CUgraph part = nullptr;
-    check(driver().cuGraphChildGraphNodeGetGraph(same, &part), "cuGraphChildGraphNodeGetGraph", on, at);
-    note_part(part, copy, same, part_kind::child);
-    copy_tags(child, part, at);
-  }
 }
 
 }  // namespace weir::detail

@@ -68,6 +68,23 @@ using tag_list = std::vector<std::pair<std::string, abi::CUgraphNode>>;
 // The graph that has notes on the node; null if none has. For texts.
 [[nodiscard]] abi::CUgraph noted_graph_of(abi::CUgraphNode node);
 
+// The lines that added nodes by hand, for pictures. The file without its folders, kept here: what the caller named it
+// with may go, with the library that it is a part of.
+struct node_site {
+  abi::CUgraphNode node = nullptr;
+  const char* file = "";
+  unsigned line = 0;
+};
+// Takes the memory for one more, before the node is made, and opens the book. Gives what note_site() has to be given, with
+// the node.
+[[nodiscard]] node_site reserve_site(abi::CUgraph graph, call_site at);
+// The node was just made. What was noted of another one that had its handle goes; gives the user objects that the graph
+// had for that.
+[[nodiscard]] std::vector<abi::CUuserObject> note_site(abi::CUgraph graph, const node_site& site) noexcept;
+// Of nodes that are there no more, too; of several of one node the last counts.
+[[nodiscard]] std::vector<node_site> noted_sites(abi::CUgraph graph);
+void note_sites(abi::CUgraph graph, const std::vector<node_site>& sites);
+
 // The user objects that a graph has for the parameters of a node; gives those before.
 [[nodiscard]] std::vector<abi::CUuserObject> note_owners(abi::CUgraph graph, abi::CUgraphNode node,
                                                          std::vector<abi::CUuserObject> owners);
@@ -118,7 +135,8 @@ struct noted_conditional {
 // The child graphs of a graph that are noted, with their nodes.
 [[nodiscard]] std::vector<std::pair<abi::CUgraphNode, abi::CUgraph>> noted_children(abi::CUgraph graph);
 
-// The copy of a graph gets the tags that it has, its child graphs too. It is a clone or a child graph node's own.
-void copy_tags(abi::CUgraph from, abi::CUgraph copy, call_site at);
+// The copy of a graph gets the tags that it has and the lines that added its nodes, its child graphs too. It is a clone
+// or a child graph node's own.
+void copy_notes(abi::CUgraph from, abi::CUgraph copy, call_site at);
 
 }  // namespace weir::detail

@@ -203,9 +203,11 @@ CUresult try_add_node(CUgraph to, dependency_list after, CUgraphNodeParams& para
   driver_nodes before{graph, after, at};
   refuse_in_body(graph, static_cast<node_kind>(params.type), at);
   node_owners kept{graph, owners, at};
+  node_site site = reserve_site(graph, at);
   const CUresult answer = driver().cuGraphAddNode_v2(&made, graph, before.data(), nullptr, before.size(), &params);
-  if (answer == CUDA_SUCCESS && any_graph_noted()) {
-    give_up(graph, forget_node(graph, made));  // of one that had this handle, and went past weir
+  if (answer == CUDA_SUCCESS) {
+    site.node = made;
+    give_up(graph, note_site(graph, site));  // of one that had this handle, and went past weir
     kept.keep_for(made);
   }
   return answer;

@@ -3,6 +3,7 @@
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/fill_node.hpp>
+#include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/kernel_node.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -72,6 +73,7 @@ TEST_F(KernelNode, StoresAndIsChanged) {
   int value = 3;
   void* arguments[] = {&to, &value};
   const kernel_node node = g.add(kernel_parameters{store, {1}, {1}, arguments});
+  EXPECT_NE(drawing_of(g).find("kernel store, 1 x 1 threads<"), std::string::npos) << drawing_of(g);
   value = 9;  // copied
   const kernel_parameters told = node.parameters();
   EXPECT_EQ(told.function(), store);

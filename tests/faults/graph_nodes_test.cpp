@@ -4,11 +4,13 @@
 #include <weir/context.hpp>
 #include <weir/deferred.hpp>
 #include <weir/fill.hpp>
+#include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/graph_nodes.hpp>
 #include <weir/pinned_buffer.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -193,6 +195,38 @@ TEST_F(GraphNodeFaults, NodesThatAreAsked) {
   every_call_may_fail([&] { static_cast<void>(graph_node{a}.as<fill_node>()); });
   every_call_may_fail([&] { static_cast<void>(b.dependencies()); });
   every_call_may_fail([&] { static_cast<void>(b.dependents()); });
+}
+
+// What the driver does not tell of a node is left out of its picture; which nodes there are has to be told.
+TEST_F(GraphNodeFaults, DrawnOnes) {
+  graph child;
+  child.add(empty_parameters{}, {child.add(empty_parameters{})});
+  g.add(child_graph_parameters{child});
+  every_call_may_fail([&] { return drawing_of(g); });
+  every_call_may_fail([&] { return g.clone(); });
+
+  graph detailed;
+  detailed.add(fill_parameters{x, 1});
+  detailed.add(copy_parameters{x, host});
+  detailed.add(event_record_parameters{e});
+  detailed.add(event_wait_parameters{e});
+  detailed.add(value_batch_parameters{value_batch{}.write(w, 1)});
+  const allocation_node memory = detailed.add(allocation_parameters{gpu, 400});
+  detailed.add(free_parameters{memory}, {memory});
+  failing_table faults;
+  const auto fails = [&](auto function) { faults.fail_from(function, 1, abi::CUDA_ERROR_INVALID_VALUE); };
+  fails(&driver_table::cuGraphMemsetNodeGetParams);
+  fails(&driver_table::cuGraphMemcpyNodeGetParams);
+  fails(&driver_table::cuGraphEventRecordNodeGetEvent);
+  fails(&driver_table::cuGraphEventWaitNodeGetEvent);
+  fails(&driver_table::cuGraphBatchMemOpNodeGetParams);
+  fails(&driver_table::cuGraphMemAllocNodeGetParams);
+  fails(&driver_table::cuGraphMemFreeNodeGetParams);
+  const std::string text = drawing_of(detailed, {.call_sites = false});
+  for (const char* word :
+       {"<fill>", "<copy>", "<record event>", "<wait for event>", "<values>", "<allocate>", "<free>"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << " is not in " << text;
+  }
 }
 
 TEST_F(GraphNodeFaults, NodesThatAreChanged) {

@@ -53,10 +53,23 @@ TEST_F(GraphsPage, Questions) {
   for (const weir::graph_node node : g.nodes()) {  // each after all that it depends on
     if (node.kind() == weir::node_kind::fill) ++fills;
   }
-  const std::string picture = g.dot();  // for Graphviz: dot -Tsvg
   // [/graphs-questions]
   EXPECT_EQ(fills, 1u);
-  EXPECT_FALSE(picture.empty());
+}
+
+TEST_F(GraphsPage, Pictures) {
+  weir::graph g = record(1.0f);
+  const weir::graph_node clear = g.nodes().front();
+  const std::string path = testing::TempDir() + "weir-graphs-page.dot";
+  // [graphs-pictures]
+  g.tag(clear, "clear x");
+  weir::write_drawing(g, path);  // then: weir graph FILE.dot -o FILE.svg
+  const std::string text = weir::drawing_of(g, {.direction = weir::drawing_direction::right});
+  const std::string all = g.dot(weir::dot_detail::verbose);  // the driver's own description
+  // [/graphs-pictures]
+  EXPECT_NE(text.find("clear x"), std::string::npos);
+  EXPECT_FALSE(all.empty());
+  EXPECT_EQ(std::remove(path.c_str()), 0);
 }
 
 }  // namespace
