@@ -1,5 +1,6 @@
 // main.cpp - the program `weir`: finds the command, and tells failures in one line.
 #include "failure.hpp"
+#include "graph.hpp"
 #include "info.hpp"
 #include "stage/stage.hpp"
 
@@ -40,8 +41,10 @@ int main(int argc, char** argv) {
   try {
     weir::tool::add_stage(program);
     weir::tool::add_info(program);
+    weir::tool::add_graph(program);
     program.parse(argc, argv);
-    if (program.get_subcommands().empty()) return tell("a command is needed: stage or info; see weir --help", misused);
+    if (program.get_subcommands().empty())
+      return tell("a command is needed: stage, info or graph; see weir --help", misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return tell(error.what(), misused);

@@ -78,7 +78,8 @@ output_file::output_file(std::string path, std::uint64_t size) : path_{std::move
   temporary_ = std::move(name);
   remove_on_signals(temporary_);
   ::fchmod(file_.get(), exists ? about.st_mode & 07777 : file_mode());
-  if (::fallocate(file_.get(), 0, 0, static_cast<off_t>(size)) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+  if (size != 0 && ::fallocate(file_.get(), 0, 0, static_cast<off_t>(size)) != 0 && errno != EOPNOTSUPP &&
+      errno != ENOSYS) {
     const int reason = errno;
     // The destructor of an object that was never finished does not run.
     ::unlink(temporary_.c_str());

@@ -1,4 +1,4 @@
-// stage/output_file.hpp - the file that what came back is written to.
+// stage/output_file.hpp - a file that the tool writes: what came back, or a picture.
 #pragma once
 
 #include "unique_fd.hpp"
@@ -15,7 +15,7 @@ namespace weir::tool {
 // exists and is no regular file (/dev/null, a pipe) is written to as it is. One at a time in a process.
 class output_file {
  public:
-  // Takes the space at once where the file system can. Throws failure.
+  // Takes the space at once where the file system can; 0 for a size that nobody knows yet. Throws failure.
   output_file(std::string path, std::uint64_t size);
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
@@ -23,6 +23,9 @@ class output_file {
 
   // Appends. Throws failure.
   void write(std::span<const std::byte> bytes);
+
+  // For others to write to. Valid until commit().
+  [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
 
   // The file is whole: gives it its name. Throws failure.
   void commit();

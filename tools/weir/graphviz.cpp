@@ -1,0 +1,78 @@
+// graphviz.cpp - the program `dot` as a child.
+#include "graphviz.hpp"
+
+#include "failure.hpp"
+#include "unique_fd.hpp"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+namespace weir::tool {
+namespace {
+
+// What a child's streams are.
+class child_files {
+ public:
+  child_files() { ::posix_spawn_file_actions_init(&actions_); }
+  child_files(const child_files&) = delete;
+  child_files& operator=(const child_files&) = delete;
+  ~child_files() { ::posix_spawn_file_actions_destroy(&actions_); }
+
+  void give(int ours, int theirs) { ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs); }
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+// The beginning of what was written there, without the end of its last line.
+std::string text_of(int file) {
+  std::array<char, 2000> text;
+  const ssize_t size = ::pread(file, text.data(), text.size(), 0);
+  std::string all{text.data(), size < 0 ? 0 : static_cast<std::size_t>(size)};
+  while (!all.empty() && all.back() == '\n') all.pop_back();
+  return all;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw failure{"cannot wait for Graphviz's program 'dot'", errno};
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string run_dot(const std::string& format, int input, int output) {
+  const unique_fd words{::memfd_create("dot's words", MFD_CLOEXEC)};
+  if (!words) throw failure{"there is no file for what 'dot' says", errno};
+  child_files files;
+  files.give(input, STDIN_FILENO);
+  files.give(output, STDOUT_FILENO);
+  files.give(words.get(), STDERR_FILENO);
+  std::string name = "dot";
+  std::string option = "-T" + format;
+  char* const arguments[] = {name.data(), option.data(), nullptr};
+  pid_t child = 0;
+  if (const int answer = ::posix_spawnp(&child, name.c_str(), files.get(), nullptr, arguments, environ); answer != 0) {
+    if (answer != ENOENT) throw failure{"cannot run Graphviz's program 'dot'", answer};
+    throw failure{"Graphviz draws graphs, and there is no program 'dot' in PATH: install the package graphviz"};
+  }
+  const int status = wait_for(child);
+  std::string said = text_of(words.get());
+  if (WIFSIGNALED(status)) throw failure{fmt::format("'dot' was ended by signal {}: {}", WTERMSIG(status), said)};
+  if (WEXITSTATUS(status) != 0) {
+    throw failure{fmt::format("'dot' ended with status {}: {}", WEXITSTATUS(status), said)};
+  }
+  return said;
+}
+
+}  // namespace weir::tool
