@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +22,9 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include "api/graph_book.hpp"
 #include "graph_fixture.hpp"
 #include "support/errors.hpp"
 
@@ -41,6 +44,26 @@ std::size_t count_of(const std::string& text, std::string_view part) {
 
 // How a drawing names a line of this file.
 std::string here(call_site at = call_site::current()) { return "graph_drawing_test.cpp:" + std::to_string(at.line()); }
+
+// Stands for a disk that is full: no file may get longer than some bytes.
+class tiny_files {
+ public:
+  tiny_files() : handler_{std::signal(SIGXFSZ, SIG_IGN)} {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit tiny{100, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &tiny);
+  }
+  tiny_files(const tiny_files&) = delete;
+  tiny_files& operator=(const tiny_files&) = delete;
+  ~tiny_files() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
 
 class GraphDrawing : public test::graph_fixture {
  protected:
@@ -142,6 +165,7 @@ TEST_F(GraphDrawing, ANodeDoesNotInheritTheLineOfOneThatIsGone) {
   const std::string text = drawing_of(g, {.fold_above = never});
   expect_not_in(text, "gone.cpp");
   EXPECT_EQ(count_of(text, "there.cpp:2"), 20u);
+  EXPECT_EQ(detail::noted_sites(g.get()).size(), 40u) << "what is gone is forgotten";
   g.close();
   for (int i = 0; i < 20; ++i) {  // handles come again
     const graph captured = one_fill(1);
@@ -323,13 +347,24 @@ TEST_F(GraphDrawing, IsWrittenToAFileOrNotAtAll) {
   std::filesystem::create_directory(folder);
   const std::string path = folder / "graph.dot";
   write_drawing(g, path, {.legend = false});
-  std::ifstream file{path};
-  EXPECT_EQ((std::string{std::istreambuf_iterator<char>{file}, {}}), drawing_of(g, {.legend = false}));
+  const auto text_of_file = [&] {
+    std::ifstream file{path};
+    return std::string{std::istreambuf_iterator<char>{file}, {}};
+  };
+  EXPECT_EQ(text_of_file(), drawing_of(g, {.legend = false}));
   const auto failure = failure_of([&] { write_drawing(g, folder / "none" / "graph.dot"); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::operating_system);
   EXPECT_NE(failure->advice().find((folder / "none" / "graph.dot").string()), std::string::npos) << failure->what();
+  {
+    const tiny_files limit;
+    const auto full = failure_of([&] { write_drawing(g, path); });
+    ASSERT_TRUE(full);
+    EXPECT_NE(full->advice().find(path + "': File too large"), std::string::npos) << full->what();
+    EXPECT_EQ(result_of([&] { write_drawing(g, folder / "other.dot"); }), errc::operating_system);
+  }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{folder}, {}), 1);
+  EXPECT_EQ(text_of_file(), drawing_of(g, {.legend = false})) << "what was there before";
   std::filesystem::remove_all(folder);
 }
 
