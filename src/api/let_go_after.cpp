@@ -1,0 +1,33 @@
+// api/let_go_after.cpp - owners that go when work that may use them is done.
+#include "api/let_go_after.hpp"
+
+#include "api/first_failure.hpp"
+#include "api/reclaimer.hpp"
+
+#include <utility>
+
+namespace weir::detail {
+
+void let_go_after(std::shared_ptr<use_list> first, std::shared_ptr<use_list> second,
+                  std::vector<owner_share> owners) noexcept {
+  defer([first = std::move(first), second = std::move(second), owners = std::move(owners), frozen = false]() mutable {
+    if (!may_free()) return chore_result::capture_open;
+    use_list* const lists[] = {first.get(), second.get()};
+    for (use_list* const list : lists) {
+      if (list == nullptr || frozen) continue;
+      if (list->in_capture()) return chore_result::capture_open;
+      first_failure failure;  // a stream that cannot be marked is asked itself
+      list->freeze(failure);
+    }
+    frozen = true;
+    for (const use_list* const list : lists) {
+      if (list != nullptr && !list->done()) return chore_result::busy;
+    }
+    owners.clear();
+    first.reset();
+    second.reset();
+    return chore_result::done;
+  });
+}
+
+}  // namespace weir::detail
