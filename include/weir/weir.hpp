@@ -24,6 +24,7 @@
 #include <weir/fill.hpp>
 #include <weir/fill_node.hpp>
 #include <weir/graph.hpp>
+#include <weir/graph_cache.hpp>
 #include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/graph_node.hpp>
