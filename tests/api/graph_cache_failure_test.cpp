@@ -100,6 +100,23 @@ TEST_F(GraphCacheFailure, WhatTheBodyThrowsComesOutAndNothingIsCachedOrQueued) {
   EXPECT_EQ(first(), 2);
 }
 
+// Nor is it made up for: it would fail again.
+TEST_F(GraphCacheFailure, ErrorsThatHaveNothingToDoWithCapturesComeOut) {
+  fill(s, x, 9);
+  buffer<int> small{s, 1};
+  EXPECT_EQ(result_of([&] {
+              cache.run(s, 1, [&](stream_ref in) {
+                ++calls;
+                fill(in, x, 1);
+                copy(in, x, small);  // more than fits
+              });
+            }),
+            errc::invalid_value);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(cache.counts().size, 0u);
+  EXPECT_EQ(first(), 9);
+}
+
 TEST_F(GraphCacheFailure, AForkThatIsNotJoinedIsAMistakeOfTheBody) {
   const auto forking = [&](stream_ref in) {
     t.wait(in);
