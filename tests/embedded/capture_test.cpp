@@ -47,6 +47,24 @@ class Capture : public memory_test {
   CUevent events[2]{};
 };
 
+// Programs of CUDA 11.3 to 12.2 call the form without data of edges.
+TEST_F(Capture, DependenciesAreSetByTheOlderFormToo) {
+  test_stream s;
+  test_words words{2};
+  begin(s);
+  set(s, words, 0);
+  EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, 7), CUDA_ERROR_INVALID_VALUE);
+  set(s, words, 1);
+  CUgraph made = nullptr;
+  ASSERT_EQ(end(s, made), CUDA_SUCCESS);
+  std::size_t roots = 0;
+  EXPECT_EQ(driver.cuGraphGetRootNodes(made, nullptr, &roots), CUDA_SUCCESS);
+  EXPECT_EQ(roots, 2u);
+  EXPECT_EQ(driver.cuGraphDestroy(made), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamUpdateCaptureDependencies(s, nullptr, 0, 0), CUDA_ERROR_ILLEGAL_STATE);
+}
+
 // A fork and a join make a diamond; nothing runs before the launch, and everything in it.
 TEST_F(Capture, ForkAndJoin) {
   test_stream s;
