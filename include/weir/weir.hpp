@@ -53,6 +53,7 @@
 #include <weir/shared_semaphore.hpp>
 #include <weir/stream.hpp>
 #include <weir/stream_attributes.hpp>
+#include <weir/stream_fork.hpp>
 #include <weir/stream_pool.hpp>
 #include <weir/sync_scope.hpp>
 #include <weir/timer.hpp>
