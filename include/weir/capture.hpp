@@ -76,15 +76,15 @@ class WEIR_EXPORT scoped_capture {
 // the thread of the body, and no longer than that.
 class capture_scope {
  public:
-  explicit capture_scope(const detail::scoped_capture& capture) noexcept : capture_{capture} {}
+  capture_scope(stream_ref stream, graph_ref in_progress) noexcept : stream_{stream}, graph_{in_progress} {}
   capture_scope(const capture_scope&) = delete;
   capture_scope& operator=(const capture_scope&) = delete;
 
-  [[nodiscard]] stream_ref stream() const noexcept { return capture_.stream(); }
+  [[nodiscard]] stream_ref stream() const noexcept { return stream_; }
   operator stream_ref() const noexcept { return stream(); }
 
   // What has been recorded so far. Nodes may be added to it, none removed; it is instantiated after the end.
-  [[nodiscard]] graph_ref graph() const noexcept { return capture_.in_progress(); }
+  [[nodiscard]] graph_ref graph() const noexcept { return graph_; }
 
   // Keeps the owner for as long as the graph, whatever is made of it, or a launch needs it: graph_ref::keep().
   template <class Owner>
@@ -93,8 +93,23 @@ class capture_scope {
   }
 
  private:
-  const detail::scoped_capture& capture_;
+  stream_ref stream_;
+  graph_ref graph_;
 };
+
+namespace detail {
+
+template <capture_body Body>
+void run_capture_body(Body&& body, stream_ref stream, graph_ref in_progress) {
+  if constexpr (std::is_invocable_v<Body, capture_scope&>) {
+    capture_scope scope{stream, in_progress};
+    static_cast<void>(std::forward<Body>(body)(scope));
+  } else {
+    static_cast<void>(std::forward<Body>(body)());
+  }
+}
+
+}  // namespace detail
 
 // Runs body(scope), or body(), and gives the graph of what the stream, and those that joined it, were given meanwhile.
 // The capture ends with the call, on the stream and the thread that it began on, however the call ends: what the body
@@ -109,12 +124,7 @@ template <detail::capture_body Body>
 [[nodiscard]] graph capture(stream_ref stream, Body&& body, capture_options options = {},
                             call_site at = call_site::current()) {
   detail::scoped_capture running{stream, options, at};
-  if constexpr (std::is_invocable_v<Body, capture_scope&>) {
-    capture_scope scope{running};
-    static_cast<void>(std::forward<Body>(body)(scope));
-  } else {
-    static_cast<void>(std::forward<Body>(body)());
-  }
+  detail::run_capture_body(std::forward<Body>(body), running.stream(), running.in_progress());
   return running.finish();
 }
 
@@ -125,9 +135,9 @@ WEIR_EXPORT void begin_capture(stream_ref stream, capture_options options = {}, 
 
 // Ends it and gives the graph. Refused, with the capture living on: another stream than the one that began it
 // (stream_capture_unmatched if it joined, illegal_state if it does not capture), another thread unless the capture is
-// relaxed (stream_capture_wrong_thread), and a capture that a capture() above has to end (illegal_state). Else it is over
-// after this call, also if this throws. A capture that was begun past weir may be ended so, too; the driver's own
-// answer stands then. In a host function: refused. cuStreamEndCapture.
+// relaxed (stream_capture_wrong_thread), and a capture that a capture() above or end_capture_to() has to end (illegal_state). Else
+// it is over after this call, also if this throws. A capture that was begun past weir may be ended so, too, if its graph
+// is nobody's yet; the driver's own answer stands then. In a host function: refused. cuStreamEndCapture.
 [[nodiscard]] WEIR_EXPORT graph end_capture(stream_ref stream, call_site at = call_site::current());
 
 // Where the stream stands. Breaks no capture. Of the legacy stream, while a blocking stream captures:

@@ -4,6 +4,8 @@
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
+#include <weir/capture_frontier.hpp>
+#include <weir/capture_to.hpp>
 #include <weir/child_graph_node.hpp>
 #include <weir/conditional_node.hpp>
 #include <weir/context.hpp>

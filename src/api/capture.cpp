@@ -30,15 +30,19 @@ class green_share {
   detail::green_state* held_;
 };
 
-graph own(const detail::ended_capture& ended, call_site at) {
-  graph owned = graph::adopt(ended.graph, context_ref{ended.context}, at);
-  if (detail::green_state* const green = detail::hold_green(ended.context)) owned.keep(green_share{*green}, at);
-  return owned;
-}
-
 }  // namespace
 
 namespace detail {
+
+void keep_green(graph_ref graph, CUcontext context, call_site at) {
+  if (green_state* const green = hold_green(context)) graph.keep(green_share{*green}, at);
+}
+
+graph own(const ended_capture& ended, call_site at) {
+  graph owned = graph::adopt(ended.graph, context_ref{ended.context}, at);
+  keep_green(owned, ended.context, at);
+  return owned;
+}
 
 scoped_capture::scoped_capture(stream_ref stream, capture_options options, call_site at)
     : stream_{stream}, graph_{nullptr}, at_{at} {
@@ -48,7 +52,7 @@ scoped_capture::scoped_capture(stream_ref stream, capture_options options, call_
 }
 
 scoped_capture::~scoped_capture() {
-  if (open_) abandon_open_capture(stream_, id_);
+  if (open_) static_cast<void>(abandon_open_capture(stream_, id_));
 }
 
 graph scoped_capture::finish() {
@@ -63,7 +67,7 @@ void begin_capture(stream_ref stream, capture_options options, call_site at) {
   static_cast<void>(detail::begin_open_capture(stream, options, false, at));
 }
 
-graph end_capture(stream_ref stream, call_site at) { return own(detail::end_open_capture(stream, 0, at), at); }
+graph end_capture(stream_ref stream, call_site at) { return detail::own(detail::end_open_capture(stream, 0, at), at); }
 
 capture_status capture_status_of(stream_ref stream, call_site at) {
   CUstream_st* const handle = usable(stream, "cuStreamIsCapturing", at);

@@ -129,6 +129,10 @@ void forget_ended(CUstream stream, const capture_part& now) noexcept {
 }
 
 std::string to_text(const open_capture& capture) {
+  if (capture.entered) {
+    return fmt::format("a capture that was begun past weir, and entered at {}:{}", capture.began.file_name(),
+                       capture.began.line());
+  }
   return fmt::format("the capture begun at {}:{} in {} mode by thread {}", capture.began.file_name(),
                      capture.began.line(), name_of(capture.options.mode), capture.thread_id);
 }

@@ -53,6 +53,7 @@ struct capture_record {
   open_capture what;
   std::vector<joined_stream> joined;  // streams that weir has seen join, without the origin
   std::vector<CUevent> events;        // whose last record is part of the capture
+  std::vector<CUgraphNode> before;    // of a given graph: the nodes that it had, sorted
   capture_offence first;
   bool broken_past_weir = false;  // found broken before weir knew of any call that could have done it
 
@@ -147,6 +148,22 @@ struct capture_part {
 [[nodiscard]] capture_part capture_part_of(CUstream stream, call_site at);
 // The stream was just seen to be in that part: a capture by hand that began there and is another has ended past weir.
 void forget_ended(CUstream stream, const capture_part& now) noexcept;
+
+// What weir knows of the capture that the stream takes part in, or took part in before it broke; an id of 0 if nothing.
+struct known_capture {
+  open_capture what;
+  bool begun_here = false;
+  std::vector<joined_stream> joined;
+};
+[[nodiscard]] known_capture find_known(CUstream stream, const capture_part& part);
+
+// Ends the capture in the driver, whatever it takes: an end that fails without ending it is made once more. Gives what the
+// first said, and the graph if it is there.
+struct driver_end {
+  CUresult answer;
+  CUgraph graph = nullptr;
+};
+driver_end end_in_driver(CUstream stream) noexcept;
 
 // "the capture begun at main.cpp:12 in own_thread mode by thread 4711"
 [[nodiscard]] std::string to_text(const open_capture& capture);

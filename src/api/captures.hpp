@@ -8,6 +8,7 @@
 
 #include <weir/call_site.hpp>
 #include <weir/capture.hpp>
+#include <weir/capture_frontier.hpp>
 #include <weir/errc.hpp>
 
 #include <atomic>
@@ -23,7 +24,9 @@ struct open_capture {
   CUgraph graph = nullptr;
   CUcontext context = nullptr;
   capture_options options;
-  bool scoped = false;  // ended by its scope, and by nobody else
+  bool scoped = false;   // ended by its scope, and by nobody else
+  bool given = false;    // into a graph that is somebody else's, before and after
+  bool entered = false;  // begun past weir: somebody takes part in it, and does not end it
   call_site began;
   unsigned long long thread = 0;  // thread_number() of who began it
   int thread_id = 0;              // the system's, for texts
@@ -31,18 +34,34 @@ struct open_capture {
 
 [[nodiscard]] constexpr bool is_one(capture_mode mode) noexcept { return mode <= capture_mode::relaxed; }
 
+// A graph that was there before, for what a capture records.
+struct capture_target {
+  CUgraph graph;
+  frontier_list after;
+  bool given;  // it stays somebody else's; else it is the capture's from the begin on
+};
+
 // Begins one and remembers it; throws with nothing begun.
-[[nodiscard]] open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at);
+[[nodiscard]] open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at,
+                                              const capture_target* into = nullptr);
 
 // Ends the capture of that stream, which `scope` names if it is a scope's, and gives the graph and the context.
+// Throws where that is not as it should be: the graph is gone then, a given one only if the capture was broken, or streams
+// were not joined of which weir knows nothing, which `is_gone` tells. One that is still there is as it was.
 struct ended_capture {
   CUgraph graph = nullptr;
   CUcontext context = nullptr;
 };
 [[nodiscard]] ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at);
+ended_capture end_given_capture(stream_ref stream, unsigned long long scope, bool& is_gone, call_site at);
 
-// The same where nothing can be thrown: nothing if it has ended, else the graph is destroyed.
-void abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept;
+// The same where nothing can be thrown: nothing if it has ended, else the graph is destroyed, a given one is as it was. Is a
+// given one gone?
+bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept;
+
+// The graph of a capture as the caller's own. What lives as long as graphs of the streams of that context need it, lives.
+[[nodiscard]] graph own(const ended_capture& ended, call_site at);
+void keep_green(graph_ref graph, CUcontext context, call_site at);
 
 // Is any open, begun through weir? One load where none is. Those of a forked child are its parent's.
 [[nodiscard]] inline bool captures_open() noexcept {

@@ -1,0 +1,247 @@
+// api/capture_end.cpp - captures ended, and why they broke.
+#include "api/capture_joins.hpp"
+#include "api/capture_registry.hpp"
+#include "api/conditional_bodies.hpp"
+#include "api/driver_frontier.hpp"
+#include "api/first_failure.hpp"
+#include "api/graph_book.hpp"
+#include "api/host_failures.hpp"
+#include "api/node_calls.hpp"
+
+#include <weir/to_string.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::detail {
+namespace {
+
+constexpr const char* end_call = "cuStreamEndCapture";
+
+std::string names_of(const std::vector<CUstream>& streams) {
+  std::string names;
+  for (const CUstream stream : streams) names += (names.empty() ? "" : ", ") + to_string(stream_ref{stream});
+  return names;
+}
+
+// Which streams it ends without.
+std::string to_text(const open_capture& what, const loose_streams& loose) {
+  return fmt::format(
+      "{} ends without {}{}, which joined it; wait for them in {} before the end, or set "
+      "capture_options::join_forks",
+      to_text(what), loose.each ? "" : "one or more of ",
+      loose.streams.empty() ? "streams that joined past weir" : names_of(loose.streams),
+      to_string(stream_ref{what.origin}));
+}
+
+// What the end of the capture failed with, in words. The record is gone from the registry.
+std::string explain(errc code, const capture_record& record, const loose_streams& loose) {
+  std::string which = to_text(record.what);
+  switch (code) {
+    case errc::stream_capture_invalidated: {
+      std::vector<CUstream> joined;
+      for (const joined_stream& s : record.joined) joined.push_back(s.stream);
+      return fmt::format("{} was {}{}; the streams are ordinary again", which, to_text(record.first),
+                         joined.empty() ? "" : ", which " + names_of(joined) + " had joined");
+    }
+    case errc::stream_capture_unjoined: return to_text(record.what, loose);
+    case errc::illegal_state: return which + " was ended past weir";
+    default: return which;
+  }
+}
+
+// Of a graph that is somebody else's, what its capture has recorded. Where the driver keeps it, nothing else can be done.
+void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
+  report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
+    for (const CUgraphNode node : nodes_of(graph, {})) {
+      if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});
+    }
+  });
+}
+
+// The driver has destroyed a graph that was somebody else's.
+void forget_given(CUgraph graph) noexcept {
+  if (any_graph_noted() && root_of(graph) == graph) forget_graph(graph);
+}
+
+// The given graph, which is still there, is as it was before the capture.
+[[noreturn, gnu::cold]] void fail_given(errc code, stream_ref stream, const open_capture& what, std::string why,
+                                        bool& is_gone, call_site at) {
+  is_gone = abandon_open_capture(stream, what.id);
+  fail(code, end_call, to_string(stream), std::move(why), at);
+}
+
+ended_capture end_and_take(stream_ref stream, const open_capture& what, const loose_streams& loose, bool& is_gone,
+                           call_site at) {
+  capture_registry::instance().begin_end(what.id);
+  const driver_end end = end_in_driver(stream.get());
+  std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
+  if (end.answer == CUDA_SUCCESS) return {end.graph, what.context};
+  if (what.given && end.graph == nullptr) {
+    is_gone = true;
+    forget_given(what.graph);
+  } else if (what.given) {
+    if (record != nullptr) take_out_recorded(end.graph, record->before);
+  } else if (end.graph != nullptr) {
+    check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
+  }
+  const errc code = static_cast<errc>(end.answer);
+  std::string why = record != nullptr ? explain(code, *record, loose) : to_text(what);
+  if (is_gone) why += "; the driver has destroyed the graph that it was captured into";
+  record.reset();  // what was put off until the end may be done
+  fail(code, end_call, to_string(stream), std::move(why), at);
+}
+
+// The capture of that scope, if nothing has to be asked before its end because weir has seen no stream join it.
+std::optional<open_capture> find_lone(unsigned long long scope, CUstream stream) {
+  std::optional<open_capture> found;
+  capture_registry::instance().each([&](const capture_record& record) {
+    const open_capture& what = record.what;
+    if (what.id != scope || what.options.join_forks || !record.joined.empty() || !record.begun_in(stream)) return;
+    if (what.options.mode == capture_mode::relaxed || what.thread == thread_number()) found = what;
+  });
+  return found;
+}
+
+// Throws, with the capture living on, unless it is known and ends here and now.
+void expect_ending(const known_capture& known, stream_ref stream, unsigned long long scope, bool given, call_site at) {
+  const open_capture& what = known.what;
+  if (what.entered) {
+    fail(errc::illegal_state, end_call, to_string(stream), to_text(what) + " lives on; whoever began it ends it", at);
+  }
+  if (!known.begun_here) {
+    fail(errc::stream_capture_unmatched, end_call, to_string(stream),
+         fmt::format("it joined {}, which lives on; end that in {}", to_text(what), to_string(stream_ref{what.origin})),
+         at);
+  }
+  if (what.scoped && scope != what.id) {
+    fail(errc::illegal_state, end_call, to_string(stream),
+         fmt::format("{} lives on and ends with the weir::{}() that began it", to_text(what),
+                     what.given ? "capture_to" : "capture"),
+         at);
+  }
+  if (what.given != given) {
+    const char* const how = given ? "end_capture() ends it, and gives its graph"
+                                  : "end_capture_to() ends it, as its graph is somebody else's";
+    fail(errc::illegal_state, end_call, to_string(stream), fmt::format("{} lives on; {}", to_text(what), how), at);
+  }
+  if (what.options.mode != capture_mode::relaxed && what.thread != thread_number()) {
+    fail(errc::stream_capture_wrong_thread, end_call, to_string(stream),
+         to_text(what) + " lives on; end it in that thread, or capture in relaxed mode", at);
+  }
+}
+
+// Bodies of conditional nodes hold only some kinds of nodes.
+void expect_fit_for_body(stream_ref stream, const open_capture& what, bool& is_gone, call_site at) {
+  if (!what.given || !any_graph_noted() || !is_in_body(what.graph)) return;
+  const graph_node unfit = find_unfit_for_body(what.graph, at);
+  if (!unfit) return;
+  fail_given(errc::not_supported, stream, what,
+             fmt::format("{} has recorded a {}, which cannot be in a body of a conditional node; that is as it was",
+                         to_text(what), describe(unfit)),
+             is_gone, at);
+}
+
+ended_capture end_known(stream_ref stream, unsigned long long scope, bool given, bool& is_gone, call_site at) {
+  const CUstream handle = usable(stream, end_call, at);
+  if (scope != 0 && !given) {
+    if (const auto lone = find_lone(scope, handle)) return end_and_take(stream, *lone, {}, is_gone, at);
+  }
+  const capture_part part = capture_part_of(handle, at);
+  known_capture known = find_known(handle, part);
+  if (part.status == CU_STREAM_CAPTURE_STATUS_NONE) {
+    const auto stale = capture_registry::instance().take(scope != 0 ? scope : known.what.id);
+    fail(
+        errc::illegal_state, end_call, to_string(stream),
+        stale != nullptr ? to_text(stale->what) + " was ended past weir" : "it does not capture; begin_capture() first",
+        at);
+  }
+  ended_capture ended;
+  if (known.what.id == 0) {
+    forget_ended(handle, part);
+    check(driver().cuStreamEndCapture(handle, &ended.graph), end_call, stream, at);
+    return ended;
+  }
+  expect_ending(known, stream, scope, given, at);
+  loose_streams loose;
+  if (part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    try {
+      if (known.what.options.join_forks) join_leaves(handle, part, known.joined, at);
+      if (!known.what.options.join_forks) loose = find_loose(known.joined, part, at);
+      expect_fit_for_body(stream, known.what, is_gone, at);
+      if (given && !loose.streams.empty()) {
+        fail_given(errc::stream_capture_unjoined, stream, known.what, to_text(known.what, loose), is_gone, at);
+      }
+    } catch (...) {
+      is_gone |= abandon_open_capture(stream, known.what.id);
+      throw;
+    }
+  }
+  return end_and_take(stream, known.what, loose, is_gone, at);
+}
+
+// So that the end does not fail for streams that were not joined, which would destroy the graph: the stream comes after all
+// nodes that there are, and gets none any more.
+void join_all_before_end(CUstream stream) noexcept {
+  try {
+    capture_part part;
+    if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+    std::vector<CUgraphNode> nodes = nodes_of(part.graph, {});
+    static_cast<void>(driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes.data(), nullptr, nodes.size(),
+                                                                    CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+  } catch (...) {  // the end tells
+  }
+}
+
+}  // namespace
+
+driver_end end_in_driver(CUstream stream) noexcept {
+  CUgraph graph = nullptr;
+  const CUresult answer = driver().cuStreamEndCapture(stream, &graph);
+  if (answer == CUDA_SUCCESS) return {answer, graph};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUgraph left = nullptr;
+  const bool is_open =
+      driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (is_open && driver().cuStreamEndCapture(stream, &left) == CUDA_SUCCESS) return {answer, left};
+  return {answer, nullptr};  // destroyed by the driver with the capture
+}
+
+ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at) {
+  bool is_gone = false;
+  return end_known(stream, scope, false, is_gone, at);
+}
+
+ended_capture end_given_capture(stream_ref stream, unsigned long long scope, bool& is_gone, call_site at) {
+  return end_known(stream, scope, true, is_gone, at);
+}
+
+bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {
+  if (in_forked_child()) return false;
+  const auto ending = capture_registry::instance().take(scope);
+  if (ending == nullptr) return false;  // it has ended
+  const bool given = ending->what.given;
+  if (given) join_all_before_end(stream.get());
+  const driver_end end = end_in_driver(stream.get());
+  if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
+  if (given && end.graph == nullptr) forget_given(ending->what.graph);
+  if (!given && end.graph != nullptr) {
+    check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
+  }
+  switch (end.answer) {
+    case CUDA_SUCCESS:
+    // What the body left behind when it threw is no failure of its own.
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+    case CUDA_ERROR_ILLEGAL_STATE: break;
+    default: report_unraised(static_cast<errc>(end.answer), end_call, stream);
+  }
+  return given && end.graph == nullptr;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,54 @@
+// api/capture_to.cpp - captures into graphs that are there.
+#include <weir/capture_to.hpp>
+
+#include "api/captures.hpp"
+
+namespace weir {
+namespace detail {
+
+scoped_capture_to::scoped_capture_to(stream_ref stream, graph_ref into, graph* owner, frontier_list after,
+                                     capture_options options, call_site at)
+    : stream_{stream}, graph_{into}, owner_{owner}, at_{at} {
+  const capture_target target{into.get(), after, true};
+  id_ = begin_open_capture(stream, options, true, at, &target).id;
+}
+
+scoped_capture_to::~scoped_capture_to() {
+  if (open_ && abandon_open_capture(stream_, id_)) close_owner();
+}
+
+void scoped_capture_to::finish() {
+  bool is_gone = false;
+  try {
+    static_cast<void>(end_given_capture(stream_, id_, is_gone, at_));
+  } catch (...) {
+    if (is_gone) close_owner();
+    throw;
+  }
+  open_ = false;
+}
+
+// There is nothing for it to destroy. The body may have moved it elsewhere.
+void scoped_capture_to::close_owner() noexcept {
+  if (owner_ != nullptr && owner_->get() == graph_.get()) static_cast<void>(owner_->release());
+}
+
+}  // namespace detail
+
+void begin_capture_to(stream_ref stream, graph&& into, frontier_list after, capture_options options, call_site at) {
+  const detail::capture_target target{into.get(), after, false};
+  static_cast<void>(detail::begin_open_capture(stream, options, false, at, &target));
+  static_cast<void>(into.release());
+}
+
+void begin_capture_to(stream_ref stream, graph_ref into, frontier_list after, capture_options options, call_site at) {
+  const detail::capture_target target{into.get(), after, true};
+  static_cast<void>(detail::begin_open_capture(stream, options, false, at, &target));
+}
+
+graph_ref end_capture_to(stream_ref stream, call_site at) {
+  bool is_gone = false;
+  return graph_ref{detail::end_given_capture(stream, 0, is_gone, at).graph};
+}
+
+}  // namespace weir
