@@ -4,6 +4,7 @@
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
+#include <weir/capture_exec.hpp>
 #include <weir/capture_frontier.hpp>
 #include <weir/capture_to.hpp>
 #include <weir/child_graph_node.hpp>
@@ -46,6 +47,7 @@
 #include <weir/memory_pool.hpp>
 #include <weir/memory_resource.hpp>
 #include <weir/name.hpp>
+#include <weir/outer_capture.hpp>
 #include <weir/peer_access.hpp>
 #include <weir/pinned_allocator.hpp>
 #include <weir/pinned_buffer.hpp>
