@@ -1,6 +1,7 @@
 // What docs/capture.md shows.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 #include <weir/weir.hpp>
 
@@ -49,6 +50,60 @@ TEST_F(CapturePage, Info) {
     EXPECT_EQ(behind, 1u);
   });
   EXPECT_EQ(g.node_count(), 1u);
+}
+
+TEST_F(CapturePage, Fork) {
+  const weir::stream_pool pool{gpu};
+  // [capture-fork]
+  const weir::graph g = weir::capture(s, [&](weir::capture_scope& scope) {
+    weir::stream_fork f{scope, 3, pool};  // or {scope, 3}, or {scope, {t, u}}
+    for (const weir::stream_ref each : f) weir::fill(each, each == s ? x : y, 1.0f);
+    f.join();
+  });
+  // [/capture-fork]
+  EXPECT_EQ(g.node_count(), 3u);
+}
+
+TEST_F(CapturePage, ToAGraph) {
+  // [capture-to]
+  weir::graph g;
+  const auto first = g.add(weir::fill_parameters{x, 1.0f});
+  weir::capture_to(
+      s, g, [&] { weir::fill(s, y, 2.0f); }, first);
+  // [/capture-to]
+  EXPECT_EQ(g.edges().size(), 1u);
+}
+
+TEST_F(CapturePage, Frontier) {
+  const weir::graph g = weir::capture(s, [&](weir::capture_scope& scope) {
+    // [capture-frontier]
+    const auto by_hand = scope.graph().add(weir::fill_parameters{x, 2.0f});
+    weir::update_capture_dependencies(scope, by_hand);  // what follows in the stream comes after it, too
+    // [/capture-frontier]
+    weir::fill(s, y, 2.0f);
+  });
+  EXPECT_EQ(g.edges().size(), 1u);
+}
+
+TEST_F(CapturePage, Outer) {
+  weir::buffer<float> scratch{s, 100};
+  const weir::graph g = weir::capture(s, [&] {
+    // [capture-outer]
+    std::optional<weir::outer_capture> outer;
+    if (weir::capture_status_of(s) != weir::capture_status::none) outer.emplace(s);
+    weir::fill(s, scratch, 0.0f);
+    if (outer) outer->keep(std::move(scratch));
+    // [/capture-outer]
+  });
+  EXPECT_EQ(g.node_count(), 1u);
+}
+
+TEST_F(CapturePage, Exec) {
+  // [capture-exec]
+  weir::graph_exec exec = weir::capture_exec(s, [&] { weir::fill(s, x, 1.0f); });
+  const weir::graph_update updated = exec.update(weir::capture(s, [&] { weir::fill(s, x, 2.0f); }));
+  // [/capture-exec]
+  EXPECT_TRUE(updated);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+// Lesson 20: work divided over several streams and brought together, at once and in a graph; and graphs that grow.
+#include <cstdio>
+#include <optional>
+#include <utility>
+#include <weir/weir.hpp>
+
+namespace {
+
+constexpr std::size_t size = 1000;
+
+// A function of a library: it does not know whether its stream captures, and works either way.
+void add_margin(weir::stream_ref s, weir::buffer<float> scratch, weir::pinned_buffer<float>& margin) {
+  std::optional<weir::outer_capture> outer;
+  if (weir::capture_status_of(s) != weir::capture_status::none) outer.emplace(s);
+  weir::fill(s, scratch, 0.5f);
+  weir::copy(s, scratch, margin);
+  if (outer) outer->keep(std::move(scratch));  // for as long as their graph can run; it ends the capture itself
+}
+
+}  // namespace
+
+int main() {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const weir::stream_pool pool{gpu, {.limit = 4}};
+  weir::buffer<float> part[3] = {{s, size}, {s, size}, {s, size}};
+  weir::pinned_buffer<float> home[3] = {weir::pinned_buffer<float>{size}, weir::pinned_buffer<float>{size},
+                                        weir::pinned_buffer<float>{size}};
+
+  // Three streams, s among them: each comes after what s had to do, and s comes after all of them.
+  const auto step = [&](float value) {
+    weir::stream_fork f{s, 3, pool};
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      weir::fill(f[i], part[i], value + static_cast<float>(i));
+      weir::copy(f[i], part[i], home[i]);
+    }
+    f.join();  // the end of the block would do it, too, and does if something is thrown
+  };
+
+  step(1.0f);
+  s.sync();
+  const bool at_once = home[0][0] == 1.0f && home[2][0] == 3.0f;
+
+  // In a capture the streams join it and are joined again: the graph has the same branches.
+  const weir::graph_exec run = weir::capture_exec(s, [&] { step(5.0f); });
+  run.launch(s);
+  s.sync();
+  const bool replayed = home[0][0] == 5.0f && home[2][0] == 7.0f;
+
+  // A graph that is built by hand goes on with what a capture records, behind the nodes that are named.
+  weir::graph g;
+  const auto first = g.add(weir::fill_parameters{part[0], 9.0f});
+  weir::capture_to(
+      s, g, [&] { weir::copy(s, part[0], home[0]); }, first);
+  weir::pinned_buffer<float> margin{size};
+  weir::buffer<float> spare{s, size};
+  weir::capture_to(s, g, [&] { add_margin(s, std::move(spare), margin); });
+  std::printf("%zu nodes, %zu roots\n", g.node_count(), g.roots().size());
+  g.instantiate().launch(s);
+  s.sync();
+  const bool grown = home[0][0] == 9.0f && margin[0] == 0.5f;
+
+  // Nodes added by hand take their place in the stream's order.
+  const weir::graph mixed = weir::capture(s, [&](weir::capture_scope& scope) {
+    weir::fill(scope, part[1], 1.0f);
+    const auto by_hand = scope.graph().add(weir::fill_parameters{part[1], 2.0f}, scope.graph().nodes());
+    weir::update_capture_dependencies(scope, by_hand, weir::dependency_update::set);
+    weir::copy(scope, part[1], home[1]);
+  });
+  mixed.instantiate().launch(s);
+  s.sync();
+  return at_once && replayed && grown && home[1][0] == 2.0f ? 0 : 1;
+}
