@@ -1,6 +1,9 @@
 // handle_table_test.cpp - handles of objects that have several lives.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "embedded/model/handle_table.hpp"
 
 namespace weir::embedded::model {
@@ -12,7 +15,15 @@ struct thing {
 
 class HandleTable : public testing::Test {
  protected:
-  handle_table<thing, handle_kind::resource_desc> table;
+  using tables = handle_table<thing, handle_kind::resource_desc>;
+
+  // Of its own for each test. A table gives no memory back, ever.
+  static tables& fresh() {
+    static auto& all = *new std::vector<std::unique_ptr<tables>>;
+    return *all.emplace_back(std::make_unique<tables>());
+  }
+
+  tables& table = fresh();
 };
 
 TEST_F(HandleTable, KnowsAHandleUntilItIsRetired) {

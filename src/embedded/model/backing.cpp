@@ -30,8 +30,11 @@ constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
   return round_up(bytes, bytes >= huge_page ? huge_page : 4096);
 }
 
+// Larger ones are not told of to the sanitizer, which would take an eighth of their size for it.
+constexpr std::size_t largest_watched = std::size_t{64} << 30;
+
 bool is_mapped(std::size_t bytes, const shared_store* in) noexcept {
-  return in != nullptr || (!exact_blocks && bytes >= smallest_mapping);
+  return in != nullptr || bytes >= (exact_blocks ? largest_watched : smallest_mapping);
 }
 
 void unmap(void* at, std::size_t length, shared_store* in) noexcept {
@@ -125,7 +128,7 @@ void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
   if constexpr (exact_blocks) {
     auto* fresh = static_cast<std::byte*>(map_pages(length, in));
-    if (fresh != nullptr) forbid(fresh + bytes, length - bytes);
+    if (fresh != nullptr && bytes < largest_watched) forbid(fresh + bytes, length - bytes);
     return fresh;
   }
   if (void* kept = warm.take(length, in)) return kept;
@@ -137,7 +140,7 @@ void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
 void give_back_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
   const std::size_t length = mapping_length(bytes);
   if constexpr (exact_blocks) {
-    permit(at, length);
+    if (bytes < largest_watched) permit(at, length);
     unmap(at, length, in);
   } else {
     warm.keep(at, length, in);
