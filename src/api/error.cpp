@@ -84,14 +84,14 @@ void let_go(error_details* details) noexcept {
 }  // namespace detail
 
 error::error(errc code, const char* call, std::string object, std::string advice, call_site at)
-    : std::system_error{make_error_code(code)},
-      details_{new detail::error_details{.call = call,
-                                         .object = std::move(object),
-                                         .advice = std::move(advice),
-                                         .where = at,
-                                         .text = {},
-                                         .attached = {}}} {
-  details_->compose(this->code().value());
+    : std::system_error{make_error_code(code)} {
+  auto mine = std::make_unique<detail::error_details>();
+  mine->call = call;
+  mine->object = std::move(object);
+  mine->advice = std::move(advice);
+  mine->where = at;
+  mine->compose(this->code().value());
+  details_ = mine.release();
 }
 
 error::error(const error& other) noexcept : std::system_error{other}, details_{other.details_} {
