@@ -10,13 +10,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <vector>
 
 namespace weir {
 
 using detail::check;
 using detail::driver;
-using detail::subject;
 using detail::usable;
 
 namespace {
@@ -108,6 +109,24 @@ void refuse_twice(std::span<const graph_edge> edges, graph_ref graph, const char
   detail::fail(static_cast<errc>(answer), call, to_string(graph), std::move(reason), at);
 }
 
+// A driver changes edges in their order, and leaves what it did when it comes to one that is there already, or is not. So
+// that is asked before, where there are several.
+void refuse_some(std::span<const graph_edge> edges, graph_ref graph, bool there, const char* call, call_site at) {
+  if (edges.size() < 2) return;
+  std::map<abi::CUgraphNode, std::vector<abi::CUgraphNode>> wanted;  // sources by target
+  for (const graph_edge& edge : edges) wanted[edge.to.get()].push_back(edge.from.get());
+  for (auto& [to, sources] : wanted) {
+    std::vector<abi::CUgraphNode> known;
+    for (const graph_edge& edge : graph_node{to, graph}.dependencies(at)) known.push_back(edge.from.get());
+    std::ranges::sort(known);
+    for (const abi::CUgraphNode from : sources) {
+      if (std::ranges::binary_search(known, from) != there) {
+        fail_edges(abi::CUDA_ERROR_INVALID_VALUE, edges, graph, there, call, at);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 node_kind graph_node::kind(call_site at) const {
@@ -182,6 +201,7 @@ void graph_ref::add_dependencies(std::span<const graph_edge> edges, call_site at
   const edge_arrays arrays{edges, graph, call, at};
   refuse_twice(edges, *this, call, at);
   if (edges.empty()) return;
+  refuse_some(edges, *this, false, call, at);
   const abi::CUresult answer =
       driver().cuGraphAddDependencies_v2(graph, arrays.from.data(), arrays.to.data(), arrays.data.data(), edges.size());
   if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, false, call, at);
@@ -193,6 +213,7 @@ void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site
   const edge_arrays arrays{edges, graph, call, at};
   refuse_twice(edges, *this, call, at);
   if (edges.empty()) return;
+  refuse_some(edges, *this, true, call, at);
   const abi::CUresult answer = driver().cuGraphRemoveDependencies_v2(graph, arrays.from.data(), arrays.to.data(),
                                                                      arrays.data.data(), edges.size());
   if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, true, call, at);

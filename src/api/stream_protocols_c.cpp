@@ -55,7 +55,8 @@ int answered(Body&& body) noexcept {
 // Refuses to write to nowhere.
 template <class... Places>
 void need(const char* call, const Places*... places) {
-  if (((places == nullptr) || ...)) {
+  const bool any_missing = ((places == nullptr) || ...);
+  if (any_missing) {
     detail::fail(errc::invalid_value, call, {}, "a place for the result is null", call_site{});
   }
 }
