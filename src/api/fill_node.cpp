@@ -10,12 +10,20 @@ using detail::driver;
 
 namespace {
 
-constexpr const char* set_call = "cuGraphMemsetNodeSetParams";
+constexpr const char* set_call = "cuGraphNodeSetParams";
 constexpr const char* set_in_call = "cuGraphExecMemsetNodeSetParams";
 
 abi::CUDA_MEMSET_NODE_PARAMS raw(const fill_parameters& what) noexcept {
   return {detail::device_address(what.address()),      what.pitch(), what.value(),
           static_cast<unsigned>(what.element_bytes()), what.width(), what.height()};
+}
+
+abi::CUgraphNodeParams generic(const fill_parameters& what, abi::CUcontext context) noexcept {
+  const abi::CUDA_MEMSET_NODE_PARAMS p = raw(what);
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_MEMSET;
+  params.memset = {p.dst, p.pitch, p.value, p.elementSize, p.width, p.height, context};
+  return params;
 }
 
 // The context that the memory is of: what weir knows of its own, else what the driver does.
@@ -44,18 +52,22 @@ void fill_parameters::refuse_slices(call_site at) {
 
 CUgraphNode_st* fill_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
   detail::permit("cuGraphAddNode", {}, at);
-  const abi::CUDA_MEMSET_NODE_PARAMS p = raw(*this);
-  abi::CUgraphNodeParams params{};
-  params.type = abi::CU_GRAPH_NODE_TYPE_MEMSET;
-  params.memset = {p.dst, p.pitch, p.value, p.elementSize, p.width, p.height, context_of(memory_, at)};
+  abi::CUgraphNodeParams params = generic(*this, context_of(memory_, at));
   return detail::add_node(to, after, params, owners(), at);
 }
 
 void fill_parameters::set_on(graph_node node, call_site at) const {
-  const abi::CUDA_MEMSET_NODE_PARAMS params = raw(*this);
+  abi::CUgraphNodeParams params = generic(*this, context_of(memory_, at));
   detail::change_node(
       node, node_kind::fill, owners(), set_call,
-      [&](abi::CUgraphNode handle) { return driver().cuGraphMemsetNodeSetParams(handle, &params); }, at);
+      [&](abi::CUgraphNode handle) {
+        // Drivers of CUDA 12.0 and 12.1 have only the call that names no context. An H200 refuses memory of pools there.
+        const abi::CUresult answer = driver().cuGraphNodeSetParams(handle, &params);
+        if (answer != abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return answer;
+        const abi::CUDA_MEMSET_NODE_PARAMS p = raw(*this);
+        return driver().cuGraphMemsetNodeSetParams(handle, &p);
+      },
+      at);
 }
 
 void fill_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {

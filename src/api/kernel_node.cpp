@@ -1,7 +1,9 @@
 // api/kernel_node.cpp - nodes that run kernels.
 #include <weir/kernel_node.hpp>
 
+#include "api/make_current.hpp"
 #include "api/node_calls.hpp"
+#include "api/node_memory.hpp"
 
 namespace weir {
 
@@ -74,6 +76,8 @@ CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after,
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = raw(*this, extra_);
+  // The function tells which context is meant, and an H200 wants one to be current all the same.
+  const detail::make_current current{detail::context_of_nodes(at), at};
   return detail::add_node(to, after, params, {}, at);
 }
 

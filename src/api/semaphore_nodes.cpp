@@ -13,10 +13,12 @@ namespace {
 template <class Value>
 class semaphore_arrays {
  public:
-  explicit semaphore_arrays(const std::vector<semaphore_value>& what) {
+  semaphore_arrays(const std::vector<semaphore_value>& what, const char* call, call_site at) {
     handles_.reserve(what.size());
     values_.reserve(what.size());
     for (const semaphore_value& each : what) {
+      // A driver takes it, and fails at the launch.
+      if (each.semaphore == nullptr) detail::fail(errc::invalid_handle, call, "", "a semaphore is null", at);
       handles_.push_back(each.semaphore);
       Value& value = values_.emplace_back();
       value.params.fence.value = each.value;
@@ -84,28 +86,33 @@ semaphore_wait_parameters semaphore_wait_node::parameters(call_site at) const {
 void semaphore_wait_node::set(const semaphore_wait_parameters& what, call_site at) const { what.set_on(*this, at); }
 
 CUgraphNode_st* semaphore_signal_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  return detail::add_node(to, after, signals{what_}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), {}, at);
+  return detail::add_node(
+      to, after, signals{what_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), {}, at);
 }
 
 void semaphore_signal_parameters::set_on(graph_node node, call_site at) const {
-  set_node(node, node_kind::semaphore_signal, signals{what_}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), at);
+  set_node(node, node_kind::semaphore_signal,
+           signals{what_, "cuGraphNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), at);
 }
 
 void semaphore_signal_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  set_node_in(exec, node, node_kind::semaphore_signal, signals{what_}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
-              at);
+  set_node_in(exec, node, node_kind::semaphore_signal,
+              signals{what_, "cuGraphExecNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL), at);
 }
 
 CUgraphNode_st* semaphore_wait_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  return detail::add_node(to, after, waits{what_}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), {}, at);
+  return detail::add_node(to, after, waits{what_, "cuGraphAddNode", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
+                          {}, at);
 }
 
 void semaphore_wait_parameters::set_on(graph_node node, call_site at) const {
-  set_node(node, node_kind::semaphore_wait, waits{what_}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), at);
+  set_node(node, node_kind::semaphore_wait,
+           waits{what_, "cuGraphNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), at);
 }
 
 void semaphore_wait_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  set_node_in(exec, node, node_kind::semaphore_wait, waits{what_}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), at);
+  set_node_in(exec, node, node_kind::semaphore_wait,
+              waits{what_, "cuGraphExecNodeSetParams", at}.params(abi::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT), at);
 }
 
 }  // namespace weir
