@@ -45,8 +45,8 @@ CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode*
   });
 }
 
-// Finds the edges between nodes of a graph; none of them twice, and all there or all not.
-CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count, const model::graph& in, bool there,
+// Finds the edges, which are between two nodes of the graph. Whether they are there already is asked when their turn comes.
+CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count, const model::graph& in,
                     std::vector<edge>& out) {
   std::vector<model::graph_node*> sources;
   std::vector<model::graph_node*> targets;
@@ -54,8 +54,7 @@ CUresult find_edges(const CUgraphNode* from, const CUgraphNode* to, size_t count
   if (const CUresult status = find_nodes(to, count, in, targets); status != CUDA_SUCCESS) return status;
   out.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (sources[i] == targets[i] || model::graph::connected(*sources[i], *targets[i]) != there)
-      return CUDA_ERROR_INVALID_VALUE;
+    if (sources[i] == targets[i]) return CUDA_ERROR_INVALID_VALUE;
     out.push_back({sources[i], targets[i]});
   }
   return CUDA_SUCCESS;
@@ -146,10 +145,10 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
     const model::graph* in = find_graph(graph);
     if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> wanted;
-    if (const CUresult status = find_edges(from, to, count, *in, false, wanted); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_edges(from, to, count, *in, wanted); status != CUDA_SUCCESS) return status;
     if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
     for (const edge& e : wanted) {
-      // One that is named twice is found out when the first is there already, and that one stays.
+      // Those before it stay.
       if (model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;
       model::graph::connect(*e.from, *e.to);
     }
@@ -164,9 +163,12 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
     if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (in->capturing() && count != 0) return CUDA_ERROR_ILLEGAL_STATE;
     std::vector<edge> unwanted;
-    if (const CUresult status = find_edges(from, to, count, *in, true, unwanted); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = find_edges(from, to, count, *in, unwanted); status != CUDA_SUCCESS) return status;
     if (in->has_memory_nodes() && count != 0) return CUDA_ERROR_NOT_SUPPORTED;
-    for (const edge& e : unwanted) model::graph::disconnect(*e.from, *e.to);
+    for (const edge& e : unwanted) {
+      if (!model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;  // those before it are gone
+      model::graph::disconnect(*e.from, *e.to);
+    }
     return CUDA_SUCCESS;
   });
 }

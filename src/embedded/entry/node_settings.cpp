@@ -1,6 +1,7 @@
 // entry/node_settings.cpp - cuGraph*NodeGetParams and SetParams: the parameters of nodes that are there.
 #include "embedded/entry/graph_handle.hpp"
 #include "embedded/entry/node_params.hpp"
+#include "embedded/model/address_map.hpp"
 
 #include <utility>
 
@@ -34,17 +35,27 @@ CUresult set(CUgraphNode node, Take take) {
   });
 }
 
-// Replaces a node's child graph, which ends, as if the other were added.
+// Replaces a node's child graph, which ends, as if the other were added; a copy of the node's own graph may be one.
 CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
   if (!unused_bytes_are_zero(params)) return CUDA_ERROR_INVALID_VALUE;
   const CUgraphChildGraphNodeOwnership ownership = params.graph.ownership;
   model::graph* const child = find_graph(params.graph.graph);
-  if (const CUresult status = check_child(child, *of.in, ownership); status != CUDA_SUCCESS) return status;
+  if (child == of.in && ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
+    if (child->is_unique()) return CUDA_ERROR_NOT_SUPPORTED;
+  } else if (const CUresult status = check_child(child, *of.in, ownership); status != CUDA_SUCCESS) {
+    return status;
+  }
   const model::graph& old = *of.inside().front();
   if (old.capturing_inside()) return CUDA_ERROR_ILLEGAL_STATE;
   if (old.has_memory_nodes()) return CUDA_ERROR_NOT_SUPPORTED;
   of.embed(ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE ? *child : child->clone());
   return CUDA_SUCCESS;
+}
+
+// The call that sets a node names no context. Memory of a pool has none either, and then one has to be current.
+bool has_no_context(CUdeviceptr memory) {
+  const model::allocation* in = model::address_map::find(memory);
+  return in != nullptr && in->pool != nullptr && model::this_thread().current() == nullptr;
 }
 
 }  // namespace
@@ -63,8 +74,9 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* p
 }
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params) {
-  return set<model::set_params>(
-      node, [&](const model::set_params& old, model::node_params& out) { return take(params, old.in, out); });
+  return set<model::set_params>(node, [&](const model::set_params& old, model::node_params& out) {
+    return params != nullptr && has_no_context(params->dst) ? CUDA_ERROR_INVALID_VALUE : take(params, old.in, out);
+  });
 }
 
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {

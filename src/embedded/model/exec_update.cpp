@@ -96,6 +96,7 @@ exec_shape::difference graph_exec::change_all(const exec_shape& of, const graph&
   }
   if (keep != nullptr) {
     plan_->kept_alive = std::move(kept);
+    plan_->kept_by_children.clear();
     plan_->memory = std::move(memory);
   }
   return {};
@@ -106,8 +107,13 @@ CUresult graph_exec::set_child(CUgraphNode origin, const graph& child) {
   const exec_node* node = shape_.find(origin);
   if (node == nullptr || node->kind != node_params{child_params{}}.index()) return CUDA_ERROR_INVALID_VALUE;
   if (child.has_memory_nodes()) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;  // a copy of it there cannot be
+  user_object_references kept;
+  child.share_kept_alive(kept);
+  plan_->kept_by_children.try_emplace(node->child);  // so that no memory is needed behind the change
   const exec_shape::difference found = change_all(shape_.child_of(*node), child, nullptr);
-  return found.why == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  if (found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  plan_->kept_by_children.at(node->child) = std::move(kept);
+  return CUDA_SUCCESS;
 }
 
 CUresult graph_exec::update(const graph& to, exec_shape::difference& reason) {

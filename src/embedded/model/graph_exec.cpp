@@ -50,6 +50,27 @@ struct end_of_launch {
   void run() const noexcept { plan_reference::adopt(plan); }
 };
 
+// The plan of a launch that found no memory halfway. What it has submitted points to the plan, and there is no room for the
+// operation that would tell when that is done: the plan stays until the process ends.
+class unfinished_plan {
+ public:
+  explicit unfinished_plan(launch_plan& plan) noexcept : plan_{&plan} {}
+  unfinished_plan(const unfinished_plan&) = delete;
+  unfinished_plan& operator=(const unfinished_plan&) = delete;
+  ~unfinished_plan() {
+    if (plan_ == nullptr || plan_->is_kept.exchange(true, std::memory_order_relaxed)) return;
+    plan_->kept_before = kept.load(std::memory_order_relaxed);
+    while (!kept.compare_exchange_weak(plan_->kept_before, plan_, std::memory_order_relaxed)) {
+    }
+  }
+  void finish() noexcept { plan_ = nullptr; }
+
+ private:
+  static inline constinit std::atomic<launch_plan*> kept{nullptr};
+
+  launch_plan* plan_;
+};
+
 }  // namespace
 
 CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, refusal& reason) {
@@ -140,6 +161,7 @@ void graph_exec::submit(stream& in, graph_memory::launch* memory) {
 void graph_exec::submit_plan(submission& main) {
   launch_plan& plan = *plan_.get();
   const end_of_launch last{plan_reference{&plan}.release()};  // one more user until then
+  unfinished_plan unfinished{plan};
   if (!plan.conditionals.empty()) main.add(make_operation(assign_conditions{&plan}));
   const point start = main.end();
   for (const plan_step& step : plan.steps) {
@@ -154,6 +176,7 @@ void graph_exec::submit_plan(submission& main) {
   }
   for (std::optional<submission>& lane : open_) main.add_wait(lane->end());
   main.add(make_operation(last, operation_kind::work, true));
+  unfinished.finish();
 }
 
 void graph_exec::submit_step(const plan_step& step, submission& to) {

@@ -206,6 +206,7 @@ launch_plan::launch_plan(const launch_plan& other)
   for (const auto& copy : other.pitched_copies) pitched_copies.push_back(std::make_unique<pitched_copy_work>(*copy));
   for (engine::operation& operation : operations) refer_to_copies_of(*this, operation);
   kept_alive.share(other.kept_alive);
+  for (const auto& [child, kept] : other.kept_by_children) kept_by_children[child].share(kept);
 }
 
 std::atomic<std::uint32_t>* launch_plan::condition_of(CUgraphConditionalHandle handle) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -68,12 +69,15 @@ class launch_plan {
   std::uint32_t awaited_steps = 0;
   bool uses_words = false;  // waits for values, or writes some
   user_object_references kept_alive;
+  std::map<std::uint32_t, user_object_references> kept_by_children;  // that were set
   graph_memory_use memory;
 
   // The condition that work names by its handle, to be set; null where the plan has none such.
   [[nodiscard]] std::atomic<std::uint32_t>* condition_of(abi::CUgraphConditionalHandle handle) const noexcept;
 
   std::atomic<std::uint32_t> users{0};  // plan_reference
+  std::atomic<bool> is_kept{false};     // for good, behind the one before
+  launch_plan* kept_before = nullptr;
 };
 
 // A counted reference to a plan.

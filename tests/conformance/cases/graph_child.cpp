@@ -135,6 +135,10 @@ void graph_child_cases() {
     };
     set("null", n, nullptr);
     set("own", n, gr);
+    CUgraph inside = nullptr;
+    OK(cuGraphChildGraphNodeGetGraph(n, &inside));
+    set("itself", n, inside);
+    r.k("itself.nodes", count_nodes(inside));
     CUgraph embedded = nullptr;  // in it a node whose child becomes the graph around both
     OK(cuGraphChildGraphNodeGetGraph(add_child(outer, {}, child), &embedded));
     set("parent", add_child(embedded, {}, same), outer);

@@ -1,6 +1,11 @@
 // cases/graph_edges.cpp - nodes, dependencies and cycles.
 #include "probe/probe.hpp"
 
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
 #include <cstring>
 
 namespace weir::conformance {
@@ -65,6 +70,37 @@ void graph_edges_cases() {
     r.k("nodes_after", count_nodes(gr));
     r.k("other_nodes_after", count_nodes(other));
     r.k("deps_ignored_count0", cuGraphAddEmptyNode(&n, gr, &f, 0));
+  });
+  // Of several edges some are good: which are there afterwards?
+  add("graph.some_dependencies", [](Rec& r) {
+    const auto change = [&](const char* key, std::initializer_list<const char*> edges, bool remove) {
+      Graph gr, other;
+      std::map<char, CUgraphNode> nodes;
+      for (const char* name : {"a", "b", "c", "d"}) nodes[*name] = add_label(gr, {}, name);
+      nodes['f'] = add_empty(other);
+      nodes['0'] = nullptr;
+      OK(cuGraphAddDependencies(gr, &nodes['a'], &nodes['b'], nullptr, 1));
+      std::vector<CUgraphNode> from, to;
+      for (const char* edge : edges) {
+        from.push_back(nodes[edge[0]]);
+        to.push_back(nodes[edge[1]]);
+      }
+      const auto call = remove ? cuGraphRemoveDependencies : cuGraphAddDependencies;
+      r.k(key, call(gr, from.data(), to.data(), nullptr, from.size()));
+      r.k(std::string{key} + ".graph", describe(gr));
+    };
+    change("new_and_old", {"bc", "ab"}, false);
+    change("old_and_new", {"ab", "bc"}, false);
+    change("new_old_new", {"bc", "ab", "cd"}, false);
+    change("new_and_self", {"bc", "cc"}, false);
+    change("new_and_foreign", {"bc", "cf"}, false);
+    change("new_and_null", {"bc", "c0"}, false);
+    change("new_twice", {"bc", "bc"}, false);
+    change("remove_old_and_none", {"ab", "bc"}, true);
+    change("remove_none_and_old", {"bc", "ab"}, true);
+    change("remove_old_and_foreign", {"ab", "bf"}, true);
+    change("remove_old_and_null", {"ab", "b0"}, true);
+    change("remove_old_twice", {"ab", "ab"}, true);
   });
   add("graph.add_dependencies", [](Rec& r) {
     Graph gr, other;

@@ -1,6 +1,8 @@
 // cases/graph_read.cpp - reading nodes and edges; host and memset nodes.
 #include "probe/probe.hpp"
 
+#include <cstring>
+
 namespace weir::conformance {
 
 void graph_read_cases() {
@@ -131,6 +133,57 @@ void graph_read_cases() {
     CUgraphNode n = nullptr;
     CUDA_MEMSET_NODE_PARAMS p = memset_params(g.dbuf, 1, 16, 4);
     r.k("null_ctx", cuGraphAddMemsetNode(&n, gr, nullptr, 0, &p, nullptr));
+  });
+  // The call that sets a node names no context: which one is meant?
+  add("graph.memset_node_set_context", ISO, [](Rec& r) {
+    Graph gr;
+    CUgraphNode n = add_memset(gr, {}, g.dbuf, 5, 8);
+    CUDA_MEMSET_NODE_PARAMS p = memset_params(g.dbuf + 64, 6, 4, 4);
+    r.k("current", cuGraphMemsetNodeSetParams(n, &p));
+    p.pitch = 16;
+    r.k("with_pitch", cuGraphMemsetNodeSetParams(n, &p));
+    void* host = nullptr;
+    OK(cuMemHostAlloc(&host, 4096, 0));
+    p = memset_params(reinterpret_cast<CUdeviceptr>(host), 6, 4, 4);
+    r.k("host", cuGraphMemsetNodeSetParams(n, &p));
+    CUgraphNodeParams q;
+    memset(&q, 0, sizeof q);
+    q.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    q.memset = {g.dbuf + 64, 0, 7, 4, 2, 1, g.ctx};
+    r.k("generic", cuGraphNodeSetParams(n, &q));
+    q.memset.ctx = nullptr;
+    r.k("generic_no_context", cuGraphNodeSetParams(n, &q));
+    CUcontext mine = nullptr;
+    CUdeviceptr pooled = 0;
+    OK(cuMemAllocAsync(&pooled, 4096, nullptr));
+    OK(cuStreamSynchronize(nullptr));
+    p = memset_params(pooled, 6, 4, 4);
+    r.k("pool", cuGraphMemsetNodeSetParams(n, &p));
+    q.memset = {pooled, 0, 7, 4, 2, 1, g.ctx};
+    r.k("generic_pool", cuGraphNodeSetParams(n, &q));
+    CUgraphNode first_of_pool = nullptr;
+    r.k("add_pool", cuGraphAddNode(&first_of_pool, gr, nullptr, nullptr, 0, &q));
+    if (first_of_pool != nullptr) r.k("pool_again", cuGraphMemsetNodeSetParams(first_of_pool, &p));
+    OK(cuCtxPopCurrent(&mine));
+    r.k("pool_none_current", cuGraphMemsetNodeSetParams(n, &p));
+    r.k("generic_pool_none_current", cuGraphNodeSetParams(n, &q));
+    q.memset = {g.dbuf + 64, 0, 7, 4, 2, 1, nullptr};
+    p = memset_params(g.dbuf + 128, 8, 4, 4);
+    r.k("none_current", cuGraphMemsetNodeSetParams(n, &p));
+    q.memset.ctx = mine;
+    r.k("generic_none_current", cuGraphNodeSetParams(n, &q));
+    q.memset.ctx = nullptr;
+    r.k("generic_none_at_all", cuGraphNodeSetParams(n, &q));
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = g.dbuf;
+    copy.dstDevice = g.dbuf + 128;
+    copy.WidthInBytes = copy.srcPitch = copy.dstPitch = 4;
+    copy.Height = copy.Depth = copy.srcHeight = copy.dstHeight = 1;
+    CUgraphNode c = nullptr;
+    r.k("add_copy_none_current", cuGraphAddMemcpyNode(&c, gr, nullptr, 0, &copy, mine));
+    if (c != nullptr) r.k("set_copy_none_current", cuGraphMemcpyNodeSetParams(c, &copy));
+    OK(cuCtxPushCurrent(mine));
   });
   add("graph.memset_node_get_set", [](Rec& r) {
     Graph gr;

@@ -56,6 +56,24 @@ void userobj_update_cases() {
     r.k("new_gone", gone(now));
     r.k("old_gone_at_last", gone(old));
   });
+  add("userobj.exec_set_child", [](Rec& r) {
+    auto &old = *leak<Destroyed>(), &now = *leak<Destroyed>();
+    Stream s(NB);
+    auto a = graph_with(old), b = graph_with(now);
+    Graph gr;
+    const CUgraphNode n = add_child(gr, {}, *a);
+    Exec x(gr);
+    a.reset();
+    r.k("set", cuGraphExecChildGraphNodeSetParams(x, n, *b));
+    r.k("old_still", still(old));
+    b.reset();
+    r.k("new_still", still(now));
+    r.k("launch", cuGraphLaunch(x, s));
+    OK(cuStreamSynchronize(s));
+    r.k("destroy_exec", x.destroy());
+    r.k("new_gone", gone(now));
+    r.k("old_still_at_last", still(old));
+  });
   add("graph.memop_node_places", [](Rec& r) {
     Stream s(NB);
     auto node = [&](const char* key, CUdeviceptr at) {
