@@ -57,8 +57,6 @@ TEST_F(ChildGraph, AChildGraphIsNotReplacedByWhatCannotBeOne) {
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_GRAPH;
   EXPECT_EQ(driver.cuGraphNodeSetParams(node, &params), CUDA_ERROR_INVALID_VALUE);
-  params.graph.graph = outer;
-  EXPECT_EQ(driver.cuGraphNodeSetParams(node, &params), CUDA_ERROR_INVALID_VALUE);
   params.graph.graph = own;
   EXPECT_EQ(driver.cuGraphNodeSetParams(node, &params), CUDA_ERROR_NOT_SUPPORTED);
   params.graph.graph = inner;
@@ -67,6 +65,10 @@ TEST_F(ChildGraph, AChildGraphIsNotReplacedByWhatCannotBeOne) {
   CUgraph still = nullptr;
   EXPECT_EQ(driver.cuGraphChildGraphNodeGetGraph(node, &still), CUDA_SUCCESS);
   EXPECT_EQ(still, own);
+  // A copy of what is around it can.
+  params.reserved2 = 0;
+  params.graph.graph = outer;
+  EXPECT_EQ(driver.cuGraphNodeSetParams(node, &params), CUDA_SUCCESS);
 }
 
 }  // namespace
