@@ -5,6 +5,7 @@
 #include <utility>
 #include <weir/capture.hpp>
 #include <weir/copy.hpp>
+#include <weir/error.hpp>
 #include <weir/host_function.hpp>
 
 namespace weir::tool {
@@ -22,16 +23,16 @@ void check_slot(void* data) { static_cast<slot*>(data)->check(); }
 }  // namespace
 
 round_graph::round_graph(const lanes& lanes, std::span<slot> slots, const plan& plan)
-    : lanes_{lanes}, slots_{slots}, recorded_{record(slots.first(plan.round_chunks()))} {
+    : lanes_{lanes}, slots_{slots}, recorded_{record(slots.first(plan.round_chunks()), nodes_)} {
   for (std::size_t begin = 0; begin < slots.size(); begin += nodes_.size()) {
     graph_exec exec = recorded_.instantiate();
-    if (begin != 0) lead_through(exec, slots.subspan(begin, nodes_.size()));
+    if (begin != 0) lead(exec, slots.subspan(begin, nodes_.size()));
     exec.upload(lanes_.all().front());
     executables_.push_back(std::move(exec));
   }
 }
 
-graph round_graph::record(std::span<slot> round) {
+graph round_graph::record(std::span<slot> round, std::vector<chunk_nodes>& nodes) {
   const stream_ref first = lanes_.all().front();
   const auto body = [&] {
     // Those that get something only later in the round are not to wait for what came before it.
@@ -54,10 +55,23 @@ graph round_graph::record(std::span<slot> round) {
       go_on(out, check);
       launch_host(check, [&s] { s.check(); });
       made.check = last_node(check).as<host_function_node>();
-      nodes_.push_back(made);
+      nodes.push_back(made);
     }
   };
   return capture(first, body, {.join_forks = true});
+}
+
+void round_graph::lead(graph_exec& exec, std::span<slot> round) {
+  try {
+    lead_through(exec, round);
+  } catch (const error& e) {
+    if (e.result() != errc::invalid_value) throw;
+    // An H200's driver refuses this of copies that were captured. What was captured alike it takes as a whole.
+    std::vector<chunk_nodes> nodes;
+    const graph theirs = record(round, nodes);
+    if (!exec.update(theirs)) throw;
+  }
+  changes_ += step_count * round.size();
 }
 
 void round_graph::lead_through(graph_exec& exec, std::span<slot> round) {
@@ -68,7 +82,6 @@ void round_graph::lead_through(graph_exec& exec, std::span<slot> round) {
     exec.set(n.across, copy_parameters{s.way.arrived(), s.way.crossed()});
     exec.set(n.out, copy_parameters{s.way.crossed(), s.returned});
     exec.set(n.check, host_function_parameters{check_slot, &s});
-    changes_ += step_count;
   }
 }
 

@@ -17,8 +17,8 @@ namespace weir::tool {
 
 // What the streams are given for plan.round_chunks() full chunks - three copies and a host function each, in the order
 // that the streams give them - is captured once, for the first slots. As many executables are made of that as there are
-// rounds of slots, since launches of one and the same come one after the other, and each is changed in place, node by
-// node, to carry its own slots.
+// rounds of slots, since launches of one and the same come one after the other, and each is changed in place to
+// carry its own slots.
 // Thread safety: as any object.
 class round_graph {
  public:
@@ -43,7 +43,9 @@ class round_graph {
     host_function_node check;
   };
 
-  [[nodiscard]] graph record(std::span<slot> round);
+  [[nodiscard]] graph record(std::span<slot> round, std::vector<chunk_nodes>& nodes);
+  // To these slots: node by node, or, where the driver does not take that, by all that they would be captured as.
+  void lead(graph_exec& exec, std::span<slot> round);
   void lead_through(graph_exec& exec, std::span<slot> round);
 
   const lanes& lanes_;
