@@ -108,6 +108,19 @@ TEST_F(LaneChoice, NodeByNodeIndependentNodesHaveLanes) {
   EXPECT_EQ(choose(g, {.workers = 1, .node_by_node = true, .seed = {}}).lanes, 8u);
 }
 
+// A host function behind a wait may be held up; one that is behind nothing is not put behind it.
+TEST_F(LaneChoice, NoHostFunctionIsHeldUpByAnotherThatWaits) {
+  test_words words{1};
+  test_graph g;
+  const CUgraphNode first = g.add_host(do_nothing, nullptr, {});
+  const CUgraphNode wait = g.add_wait(words.at(0), {});
+  g.add_host(do_nothing, nullptr, {first, wait});
+  g.add_host(do_nothing, nullptr, {});
+  const lane_choice chosen = choose(g, {.workers = 2, .node_by_node = false, .seed = {}});
+  const auto place = [&](std::uint32_t node) { return std::ranges::find(chosen.sequence, node); };
+  EXPECT_TRUE(chosen.lane_of[3] != chosen.lane_of[2] || place(3) < place(2));
+}
+
 TEST_F(LaneChoice, OneSeedIsOneOrder) {
   test_graph g;
   for (int i = 0; i < 100; ++i) g.add_empty();

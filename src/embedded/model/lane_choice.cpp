@@ -72,7 +72,7 @@ void chooser::choose() {
 void chooser::put(std::uint32_t node, std::uint32_t lane) {
   const flat_node& what = flat_.nodes()[node];
   lane_so_far& to = lanes_[lane];
-  to.only_host = what.host && (to.only_host || to.last == none);
+  to.only_host = what.host && !what.waits && (to.only_host || to.last == none);
   to.last = node;
   to.waits = to.waits || what.waits;
   chosen_.lane_of[node] = lane;
