@@ -11,6 +11,16 @@ using detail::driver;
 
 namespace {
 
+// Around calls about kernels' nodes. The function tells which context is meant; an H200's driver (580.159) crashes all the
+// same where none is current.
+class any_context {
+ public:
+  explicit any_context(call_site at) : current_{detail::context_of_nodes(at), at} {}
+
+ private:
+  detail::make_current current_;
+};
+
 abi::CUDA_KERNEL_NODE_PARAMS raw(const kernel_parameters& what, void** extra) noexcept {
   abi::CUDA_KERNEL_NODE_PARAMS p{};
   p.func = what.function();
@@ -29,6 +39,7 @@ abi::CUDA_KERNEL_NODE_PARAMS raw(const kernel_parameters& what, void** extra) no
 }  // namespace
 
 kernel_parameters kernel_node::parameters(call_site at) const {
+  const any_context current{at};
   const auto p = detail::params_of<abi::CUDA_KERNEL_NODE_PARAMS>(
       *this, "cuGraphKernelNodeGetParams",
       [](abi::CUgraphNode node, auto* params) { return driver().cuGraphKernelNodeGetParams_v2(node, params); }, at);
@@ -44,6 +55,7 @@ kernel_parameters kernel_node::parameters(call_site at) const {
 void kernel_node::set(const kernel_parameters& what, call_site at) const { what.set_on(*this, at); }
 
 int kernel_node::priority(call_site at) const {
+  const any_context current{at};
   const auto value = detail::params_of<abi::CUkernelNodeAttrValue>(
       *this, "cuGraphKernelNodeGetAttribute",
       [](abi::CUgraphNode node, auto* v) {
@@ -54,6 +66,7 @@ int kernel_node::priority(call_site at) const {
 }
 
 void kernel_node::set_priority(int priority, call_site at) const {
+  const any_context current{at};
   abi::CUkernelNodeAttrValue value{};
   value.priority = priority;
   detail::change_node(
@@ -67,6 +80,7 @@ void kernel_node::set_priority(int priority, call_site at) const {
 void kernel_node::copy_attributes(kernel_node from, call_site at) const {
   constexpr const char* call = "cuGraphKernelNodeCopyAttributes";
   const abi::CUgraphNode source = detail::usable(from, call, at);
+  const any_context current{at};
   detail::change_node(
       *this, node_kind::kernel, {}, call,
       [&](abi::CUgraphNode node) { return driver().cuGraphKernelNodeCopyAttributes(node, source); }, at);
@@ -76,13 +90,13 @@ CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after,
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = raw(*this, extra_);
-  // The function tells which context is meant, and an H200 wants one to be current all the same.
-  const detail::make_current current{detail::context_of_nodes(at), at};
+  const any_context current{at};
   return detail::add_node(to, after, params, {}, at);
 }
 
 void kernel_parameters::set_on(graph_node node, call_site at) const {
   const abi::CUDA_KERNEL_NODE_PARAMS params = raw(*this, extra_);
+  const any_context current{at};
   detail::change_node(
       node, node_kind::kernel, {}, "cuGraphKernelNodeSetParams",
       [&](abi::CUgraphNode handle) { return driver().cuGraphKernelNodeSetParams_v2(handle, &params); }, at);
@@ -90,6 +104,7 @@ void kernel_parameters::set_on(graph_node node, call_site at) const {
 
 void kernel_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
   const abi::CUDA_KERNEL_NODE_PARAMS params = raw(*this, extra_);
+  const any_context current{at};
   detail::check_set_in(driver().cuGraphExecKernelNodeSetParams_v2(exec, node.get(), &params),
                        "cuGraphExecKernelNodeSetParams", exec, node, node_kind::kernel, at);
 }

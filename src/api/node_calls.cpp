@@ -204,11 +204,7 @@ CUresult try_add_node(CUgraph to, dependency_list after, CUgraphNodeParams& para
   refuse_in_body(graph, static_cast<node_kind>(params.type), at);
   node_owners kept{graph, owners, at};
   node_site site = reserve_site(graph, at);
-  // An H200's driver (580.159) crashes where a kernel is added by the general call.
-  const CUresult answer =
-      params.type == CU_GRAPH_NODE_TYPE_KERNEL
-          ? driver().cuGraphAddKernelNode_v2(&made, graph, before.data(), before.size(), &params.kernel)
-          : driver().cuGraphAddNode_v2(&made, graph, before.data(), nullptr, before.size(), &params);
+  const CUresult answer = driver().cuGraphAddNode_v2(&made, graph, before.data(), nullptr, before.size(), &params);
   if (answer == CUDA_SUCCESS) {
     site.node = made;
     give_up(graph, note_site(graph, site));  // of one that had this handle, and went past weir

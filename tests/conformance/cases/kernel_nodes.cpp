@@ -28,6 +28,40 @@ void kernel_nodes_cases() {
     r.k("value", c.get());
     cuGraphExecDestroy(x);
   });
+  // The general call, with the function's context, with none, and with none current.
+  const auto add_generic = [](Rec& r, bool with_context, bool current) {
+    Cell c = new_cell();
+    Graph gr;
+    CUdeviceptr d = c.d;
+    unsigned value = 3;
+    void* arguments[] = {&d, &value};
+    CUgraphNodeParams p;
+    memset(&p, 0, sizeof p);
+    p.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    p.kernel.func = kern().store;
+    p.kernel.gridDimX = p.kernel.gridDimY = p.kernel.gridDimZ = 1;
+    p.kernel.blockDimX = p.kernel.blockDimY = p.kernel.blockDimZ = 1;
+    p.kernel.kernelParams = arguments;
+    if (with_context) p.kernel.ctx = g.ctx;
+    CUcontext mine = nullptr;
+    if (!current) OK(cuCtxPopCurrent(&mine));
+    CUgraphNode n = nullptr;
+    r.k("add", cuGraphAddNode(&n, gr, nullptr, nullptr, 0, &p));
+    if (!current) OK(cuCtxPushCurrent(mine));
+  };
+  add("kernel.add_generic", ISO, [=](Rec& r) { add_generic(r, false, true); });
+  add("kernel.add_generic_context", ISO, [=](Rec& r) { add_generic(r, true, true); });
+  add("kernel.add_generic_none_current", ISO, [=](Rec& r) { add_generic(r, true, false); });
+  add("kernel.add_none_current", ISO, [](Rec& r) {
+    Cell c = new_cell();
+    Graph gr;
+    kern();
+    CUcontext mine = nullptr;
+    OK(cuCtxPopCurrent(&mine));
+    add_store(gr, {}, c.d, 3);
+    r.k("add", CUDA_SUCCESS);
+    OK(cuCtxPushCurrent(mine));
+  });
   add("kernel.node_params", [](Rec& r) {
     Cell c = new_cell();
     Graph gr;
