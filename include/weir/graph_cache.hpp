@@ -157,8 +157,9 @@ class WEIR_EXPORT any_graph_cache {
 // A body has the same effect however it is run: recorded, replayed, or with the stream as it is. So it queues all of its
 // work in the stream that it is given, and in streams that fork from it and join it again; it may be called twice in
 // one use; and what it does on the host it does when it is called, not when its graph is launched.
-// A key belongs to a context: in streams of another context it has another executable. Uses of one key run one after
-// the other, in whatever streams; where they should overlap, the stream has to be a part of the key.
+// A key belongs to a context: in streams of another context it has another executable. Launches of one executable run
+// one after the other, in whatever streams; uses that run as they are, or whose executable was made anew, may overlap with
+// earlier ones in other streams. Where no two may, order the streams; where they should, make the stream a part of the key.
 // Thread safety: any operation from any thread. Neither bodies nor driver calls run under the cache's lock; Equal does.
 // While one thread makes the executable of a key, others that use it run their bodies with their streams as they are.
 template <class Key, class Hash = std::hash<Key>, class Equal = detail::same_key>

@@ -23,7 +23,8 @@ namespace weir {
 // capture that weir has begun all that holds anyway. Other streams join and have to be joined again, as ever (stream_fork).
 // The end of the object, and so of the function, should come before the end of the capture; afterwards weir knows nothing
 // of the capture any more.
-// It stays where it is, on the thread that made it.
+// It stays where it is, on the thread that made it. Several in one capture have to nest: weir knows of the capture by the
+// first, until that ends.
 class WEIR_EXPORT outer_capture {
  public:
   // Refused: a stream that does not capture (illegal_state), whose capture is broken (stream_capture_invalidated); in a host

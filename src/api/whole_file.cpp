@@ -46,7 +46,7 @@ class open_file {
   int descriptor_;
 };
 
-// The last link's target, which need not exist.
+// The last link's target, where that exists.
 std::string follow_links(const std::string& path) {
   char real[PATH_MAX];
   return ::realpath(path.c_str(), real) == nullptr ? path : real;

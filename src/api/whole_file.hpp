@@ -10,7 +10,7 @@
 
 namespace weir::detail {
 
-// Written under another name in the same folder, and renamed when it is whole; links are followed. What exists and is no
+// Written under another name in the same folder, and renamed when it is whole; links to what exists are followed. What exists and is no
 // regular file is written to as it is. Gives 0, or the system's error number: what was there before is there then.
 [[nodiscard]] int write_whole_file(const std::string& path, std::string_view text);
 
