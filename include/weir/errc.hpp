@@ -132,7 +132,7 @@ enum class errc : int {
   closed = -1,           // an object that was closed, released or moved from was used
   not_recorded = -2,     // an event that was never recorded was asked for its time
   timing_disabled = -3,  // an event made without timing was asked for its time
-  wrong_type = -4,       // an object is not what it is taken for: one of another language by its protocol, a node by its kind
+  wrong_type = -4,       // an object is not what it is taken for: one of another language, a node of another kind
   exhausted = -5,        // a pool of streams has none left to lend
 };
 
