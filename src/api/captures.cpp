@@ -41,6 +41,7 @@ constexpr const char* begin_into_call = "cuStreamBeginCaptureToGraph";
 // Begins it in the driver, behind `after` in a graph that is there, or in a new one.
 CUresult begin_in_driver(CUstream stream, const capture_target* into, driver_frontier& after, capture_mode mode) {
   const auto as_number = static_cast<CUstreamCaptureMode>(mode);
+  const capture_begin_lock alone;
   if (into == nullptr) return driver().cuStreamBeginCapture_v2(stream, as_number);
   return driver().cuStreamBeginCaptureToGraph(stream, into->graph, after.nodes(), after.data(), after.size(),
                                               as_number);

@@ -12,6 +12,7 @@
 #include <weir/errc.hpp>
 
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -62,6 +63,25 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept;
 // The graph of a capture as the caller's own. What lives as long as graphs of the streams of that context need it, lives.
 [[nodiscard]] graph own(const ended_capture& ended, call_site at);
 void keep_green(graph_ref graph, CUcontext context, call_site at);
+
+// Held while a capture is begun, and while weir's own thread marks streams that must not capture: the mark would be a part
+// of the capture, and a look at it would break that. In the child of a fork there is no such thread, and nobody to let go.
+class capture_begin_lock {
+ public:
+  capture_begin_lock() noexcept : locked_{!in_forked_child()} {
+    if (locked_) mutex_.lock();
+  }
+  capture_begin_lock(const capture_begin_lock&) = delete;
+  capture_begin_lock& operator=(const capture_begin_lock&) = delete;
+  ~capture_begin_lock() {
+    if (locked_) mutex_.unlock();
+  }
+
+ private:
+  static inline constinit std::mutex mutex_;
+
+  bool locked_;
+};
 
 // Is any open, begun through weir? One load where none is. Those of a forked child are its parent's.
 [[nodiscard]] inline bool captures_open() noexcept {

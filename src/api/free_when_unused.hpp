@@ -18,8 +18,8 @@ template <class Free>
 void free_when_unused(std::unique_ptr<use_list> uses, Free free) noexcept {
   defer([uses = std::move(uses), free = std::move(free), frozen = false, failure = first_failure{}]() mutable {
     if (!may_free()) return chore_result::capture_open;
-    if (uses != nullptr && !frozen && uses->in_capture()) return chore_result::capture_open;
-    if (uses != nullptr && !std::exchange(frozen, true)) uses->freeze(failure);
+    if (uses != nullptr && !frozen && !uses->freeze_unless_captured(failure)) return chore_result::capture_open;
+    frozen = true;
     if (uses != nullptr && !uses->done()) return chore_result::busy;
     uses.reset();
     if constexpr (std::is_void_v<std::invoke_result_t<Free&, first_failure>>) {

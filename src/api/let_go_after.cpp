@@ -15,9 +15,8 @@ void let_go_after(std::shared_ptr<use_list> first, std::shared_ptr<use_list> sec
     use_list* const lists[] = {first.get(), second.get()};
     for (use_list* const list : lists) {
       if (list == nullptr || frozen) continue;
-      if (list->in_capture()) return chore_result::capture_open;
       first_failure failure;  // a stream that cannot be marked is asked itself
-      list->freeze(failure);
+      if (!list->freeze_unless_captured(failure)) return chore_result::capture_open;
     }
     frozen = true;
     for (const use_list* const list : lists) {

@@ -1,6 +1,7 @@
 // api/use_list.cpp - the streams, other than its own, that some memory was used on.
 #include "api/use_list.hpp"
 
+#include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/guard.hpp"
 #include "api/host_failures.hpp"
@@ -194,6 +195,13 @@ void use_list::freeze(first_failure& failure) noexcept {
     }
     std::exchange(u.state, nullptr)->drop(share::watcher);
   }
+}
+
+bool use_list::freeze_unless_captured(first_failure& failure) noexcept {
+  const capture_begin_lock alone;
+  if (in_capture()) return false;
+  freeze(failure);
+  return true;
 }
 
 bool use_list::done() const noexcept {

@@ -48,6 +48,9 @@ class use_list {
   // Is there a use that is captured where a stream is not, or the other way round?
   [[nodiscard]] bool differs_in_capture(bool captured) const noexcept;
 
+  // The two as one: answers whether it froze the list. No capture of weir's begins in between.
+  [[nodiscard]] bool freeze_unless_captured(first_failure& failure) noexcept;
+
   // Marks what uses the memory now with an event in every stream, and lets go of the streams, so that done() need not
   // look at their later work; where that fails it does.
   void freeze(first_failure& failure) noexcept;
