@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "out_of_memory.hpp"
+
 namespace weir::embedded {
 namespace {
 
@@ -155,6 +157,43 @@ TEST_F(GraphPlan, AnUpdateFollowsEdgesNotNumbers) {
   EXPECT_EQ(words[0], 0u);
   EXPECT_EQ(words[2], 3u);
   EXPECT_EQ(words[3], 3u);
+}
+
+// The set before the copy of two rows is changed first; nothing of it stays if there is no memory for the copy.
+TEST_F(GraphPlan, AnUpdateWithoutMemoryChangesNothing) {
+  test_stream s;
+  test_words words{1};
+  pinned_block rows{256};
+  const auto fill = [&](const test_graph& g, unsigned value) {
+    const CUgraphNode set = g.add_set(words.at(0), value);
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    copy.srcDevice = rows.address();
+    copy.dstDevice = rows.address() + 128;
+    copy.srcPitch = copy.dstPitch = 64;
+    copy.WidthInBytes = 4;
+    copy.Height = 2;
+    copy.Depth = 1;
+    CUgraphNode made = nullptr;
+    ASSERT_EQ(driver.cuGraphAddMemcpyNode(&made, g, &set, 1, &copy, current_context()), CUDA_SUCCESS);
+  };
+  test_graph old;
+  test_graph other;
+  fill(old, 1);
+  fill(other, 2);
+  const test_exec run{old};
+  CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+  for (int allocations = 0; status != CUDA_SUCCESS; ++allocations) {
+    CUgraphExecUpdateResultInfo told{};
+    {
+      const out_of_memory now{allocations};
+      status = driver.cuGraphExecUpdate_v2(run, other, &told);
+    }
+    if (allocations == 0) EXPECT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY);
+    run.launch(s);
+    s.synchronize();
+    ASSERT_EQ(words[0], status == CUDA_SUCCESS ? 2u : 1u) << "after " << allocations << " allocations";
+  }
 }
 
 }  // namespace

@@ -120,15 +120,18 @@ graph_node* find_unsuited(const graph& in, bool in_body) noexcept {
 
 graph_node* find_unsuited(const graph& in) noexcept { return find_unsuited(in, false); }
 
+void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept {
+  const condition* const by = condition::find(to);
+  of.condition = to;
+  of.assigned_at_launch = by != nullptr && by->assigned_at_launch;
+  of.value_at_launch = by != nullptr ? by->value_at_launch : 0;
+}
+
 plan_conditional conditional_of(const conditional_params& params) {
   plan_conditional made;
   made.type = params.type;
-  made.condition = params.condition;
   made.bodies.resize(params.bodies.size());
-  if (const condition* by = condition::find(params.condition)) {
-    made.assigned_at_launch = by->assigned_at_launch;
-    made.value_at_launch = by->value_at_launch;
-  }
+  set_condition(made, params.condition);
   return made;
 }
 

@@ -63,6 +63,9 @@ struct plan_conditional {
   std::vector<body> bodies;
 };
 
+// Makes it the condition of the node.
+void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept;
+
 // What the node with these parameters is in a plan, before its bodies are compiled.
 [[nodiscard]] plan_conditional conditional_of(const conditional_params& params);
 

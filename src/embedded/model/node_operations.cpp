@@ -152,20 +152,25 @@ bool may_become(std::span<const engine::operation> now, copy_sides sides, const 
 
 void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,
                         launch_plan& scratch) {
-  const wanted_operations wanted{params, scratch};
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    if (does<copy_by_number>(now[i])) {
-      *in.pitched_copies[now[i].as<copy_by_number>().number] = *work_of<copy_by_number>(wanted.all()[i]).what;
-    } else if (does<conditional_work>(now[i])) {
-      plan_conditional& node = in.conditionals[now[i].as<conditional_work>().number];
-      const plan_conditional& other = node_of(wanted.all()[i]);
-      node.assigned_at_launch = other.assigned_at_launch;
-      node.value_at_launch = other.value_at_launch;
-      node.condition = other.condition;  // and the nodes of the bodies are changed on their own
-    } else {
-      now[i] = wanted.all()[i];
+  // What an operation points to is changed in its place. The rest fits where may_become() has put it. So nothing needs
+  // memory here, where other nodes have been changed already.
+  if (now.size() == 1 && does<copy_by_number>(now.front())) {
+    const auto* const copy = std::get_if<copy_params>(&params);
+    pitched_copy_work work;
+    if (copy != nullptr && to_work(copy->what, work) == CUDA_SUCCESS) {
+      *in.pitched_copies[now.front().as<copy_by_number>().number] = work;
     }
+    return;
   }
+  if (now.size() == 1 && does<conditional_work>(now.front())) {
+    const auto* const conditional = std::get_if<conditional_params>(&params);
+    plan_conditional& node = in.conditionals[now.front().as<conditional_work>().number];
+    if (conditional != nullptr)
+      set_condition(node, conditional->condition);  // the bodies' nodes are changed on their own
+    return;
+  }
+  const wanted_operations wanted{params, scratch};
+  std::ranges::copy(wanted.all(), now.begin());
 }
 
 bool may_use_words(const launch_plan& in) noexcept {
