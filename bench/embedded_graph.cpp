@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
+#include <vector>
 
 namespace bench {
 namespace {
@@ -59,6 +61,26 @@ costs measure_costs(std::size_t size, int times) {
 // What takes longer than a thread's turn on a processor is interrupted by whatever else the machine does: so the time of
 // graphs of very many nodes, too many for any cache, is the processors'.
 costs measure_many() { return measure_costs<processor_clock>(many, batches_of_many); }
+
+// Nodes behind one, destroyed one by one in the order in which they came.
+double measure_removal() {
+  constexpr std::size_t leaves = 100'000;
+  const auto& table = raw();
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < batches_of_many; ++i) {
+    CUgraph graph = nullptr;
+    CUgraphNode hub = nullptr;
+    ok(table.cuGraphCreate(&graph, 0));
+    ok(table.cuGraphAddEmptyNode(&hub, graph, nullptr, 0));
+    std::vector<CUgraphNode> behind(leaves);
+    for (CUgraphNode& leaf : behind) ok(table.cuGraphAddEmptyNode(&leaf, graph, &hub, 1));
+    best = std::min(best, time_once<processor_clock>([&] {
+                      for (const CUgraphNode leaf : behind) ok(table.cuGraphDestroyNode(leaf));
+                    }));
+    ok(table.cuGraphDestroy(graph));
+  }
+  return best / leaves;
+}
 
 std::size_t allocated() {
   const auto now = ::mallinfo2();
@@ -128,6 +150,11 @@ const registration update{
     {.name = "embedded/graph/update", .unit = a_node, .budget = 100, .runs_on = on::embedded, .measure = [] {
        return measure_costs(nodes, batches).update;
      }}};
+const registration removal{{.name = "embedded/graph/remove",
+                            .unit = a_node,
+                            .budget = 500,
+                            .runs_on = on::embedded,
+                            .measure = measure_removal}};
 const registration sets_of_many{
     {.name = "embedded/graph/million/sets", .unit = a_node, .budget = 15, .runs_on = on::embedded, .measure = [] {
        return measure_many().run;

@@ -187,7 +187,7 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, C
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph_node* found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-    return fill_nodes(found->dependents, nodes, edges, count);
+    return fill_nodes(found->dependents.all(), nodes, edges, count);
   });
 }
 

@@ -12,15 +12,6 @@ namespace weir::embedded::model {
 
 using namespace abi;
 
-namespace {
-
-// Takes room for one more, so that a later push_back does not throw.
-void make_room(std::vector<graph_node*>& list) {
-  if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(4, 2 * list.size()));
-}
-
-}  // namespace
-
 CUgraphNodeType graph_node::type() const noexcept {
   constexpr CUgraphNodeType types[] = {
       CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,         CU_GRAPH_NODE_TYPE_MEMSET,
@@ -161,8 +152,8 @@ void end_node(graph_node& node) noexcept {
 }
 
 graph_node& graph::add(node_params params, std::span<graph_node* const> dependencies) {
-  make_room(nodes_);
-  for (graph_node* before : dependencies) make_room(before->dependents);
+  nodes_.make_room();
+  for (graph_node* before : dependencies) before->dependents.make_room();
   graph_node* node = this_process().graph_nodes.acquire();
   try {
     node->dependencies.assign(dependencies.begin(), dependencies.end());
@@ -180,20 +171,20 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
 }
 
 void graph::remove(graph_node& node) noexcept {
-  for (graph_node* before : node.dependencies) std::erase(before->dependents, &node);
+  for (graph_node* before : node.dependencies) before->dependents.erase(&node);
   for (graph_node* after : node.dependents) std::erase(after->dependencies, &node);
-  std::erase(nodes_, &node);
+  nodes_.erase(&node);
   end_node(node);
 }
 
 void graph::connect(graph_node& from, graph_node& to) {
-  make_room(from.dependents);
+  from.dependents.make_room();
   to.dependencies.push_back(&from);
   from.dependents.push_back(&to);
 }
 
 void graph::disconnect(graph_node& from, graph_node& to) noexcept {
-  std::erase(from.dependents, &to);
+  from.dependents.erase(&to);
   std::erase(to.dependencies, &from);
 }
 
@@ -215,7 +206,7 @@ std::vector<graph_node*> graph::in_order() const {
   std::vector<graph_node*> order;
   order.reserve(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    look_ahead(nodes_, i);
+    look_ahead(nodes(), i);
     graph_node* const node = nodes_[i];
     node->mark = node->dependencies.size();
     if (node->mark == 0) order.push_back(node);
@@ -255,7 +246,7 @@ graph& graph::clone() const {
         made.params = original.params;
       }
     }
-    const auto same_of = [&](const std::vector<graph_node*>& list, std::vector<graph_node*>& out) {
+    const auto same_of = [&](const auto& list, auto& out) {
       out.reserve(list.size());
       for (const graph_node* node : list) out.push_back(copy.nodes_[node->mark]);
     };

@@ -59,7 +59,7 @@ class graph {
   [[nodiscard]] graph_node* find_cycle(const std::vector<graph_node*>& order) const;  // in_order() was this just now
 
   // In the order of their creation.
-  [[nodiscard]] const std::vector<graph_node*>& nodes() const noexcept { return nodes_; }
+  [[nodiscard]] const std::vector<graph_node*>& nodes() const noexcept { return nodes_.all(); }
   [[nodiscard]] std::size_t edge_count() const noexcept;
 
   [[nodiscard]] abi::CUgraph handle() const noexcept;
@@ -106,7 +106,7 @@ class graph {
  private:
   void leave_parent() noexcept;
 
-  std::vector<graph_node*> nodes_;
+  node_list nodes_;
   graph* parent_ = nullptr;
   graph* first_part_ = nullptr;
   graph* next_part_ = nullptr;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driver/abi.hpp"
+#include "embedded/model/node_list.hpp"
 
 namespace weir::embedded::model {
 
@@ -70,7 +71,7 @@ struct graph_node {
   graph* in = nullptr;
   node_params params;
   std::vector<graph_node*> dependencies;  // in the order in which the edges were added; none twice
-  std::vector<graph_node*> dependents;
+  node_list dependents;
   abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
   std::size_t mark = 0;                    // scratch of whoever walks the graph
 
