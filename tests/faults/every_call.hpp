@@ -85,6 +85,32 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
         "cuDevicePrimaryCtxRetain");
 }
 
+// How often each function of the driver has been called, in the order of driver_functions.
+inline std::vector<int> counts_of(const failing_table& calls) {
+  std::vector<int> counts;
+  for (const driver_function& function : driver_functions) counts.push_back(function.count(calls));
+  return counts;
+}
+
+// one(function, nth) for each of so many calls, until a fatal failure. Popping the current context and restoring the
+// thread's capture mode, the second of two exchanges, are left out: they belong to the clean-up.
+template <class One>
+void for_each_call(const std::vector<int>& counts, const One& one) {
+  int calls = 0;
+  for (std::size_t which = 0; which < counts.size(); ++which) {
+    const driver_function& function = driver_functions[which];
+    if (function.symbol == "cuCtxPopCurrent_v2") continue;
+    const int step = function.symbol == "cuThreadExchangeStreamCaptureMode" ? 2 : 1;
+    for (int nth = 1; nth <= counts[which]; nth += step) {
+      SCOPED_TRACE(testing::Message() << function.symbol << ", call " << nth);
+      one(function, nth);
+      ++calls;
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(calls, 0) << "no driver call is made at all";
+}
+
 // What `make` makes, if it makes anything.
 template <class Make>
 auto made_by(const Make& make) {
@@ -98,8 +124,7 @@ auto made_by(const Make& make) {
 
 // Runs make() once for each driver call that it makes, with that call failing, and expects each time: a weir::error
 // with the driver's code and the call's name, nothing attached, nothing left behind, nothing in the hook. What make()
-// gives is destroyed with all calls succeeding. Popping the current context and restoring the thread's capture mode,
-// the second of two exchanges, are not failed: they belong to the clean-up.
+// gives is destroyed with all calls succeeding.
 template <class Make>
 void every_call_may_fail(const Make& make) {
   constexpr abi::CUresult code = abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
@@ -110,33 +135,24 @@ void every_call_may_fail(const Make& make) {
   {
     const failing_table calls;
     [[maybe_unused]] const auto made = made_by(make);
-    for (const driver_function& function : driver_functions) counts.push_back(function.count(calls));
+    counts = counts_of(calls);
   }
   drain_deferred();
 
-  int failures = 0;
-  for (std::size_t which = 0; which < counts.size(); ++which) {
-    const driver_function& function = driver_functions[which];
-    if (function.symbol == "cuCtxPopCurrent_v2") continue;
-    const int step = function.symbol == "cuThreadExchangeStreamCaptureMode" ? 2 : 1;
-    for (int nth = 1; nth <= counts[which]; nth += step) {
-      SCOPED_TRACE(testing::Message() << function.symbol << ", call " << nth);
-      const unraised_errors unraised;
-      failing_table faults;
-      function.fail(faults, nth, code);
-      const auto failure = failure_of([&] { static_cast<void>(made_by(make)); });
-      drain_deferred();
-      ++failures;
-      ASSERT_TRUE(failure) << "the call failed and nobody was told";
-      EXPECT_EQ(failure->result(), errc::system_not_ready);
-      EXPECT_STREQ(failure->call(), function.name);
-      EXPECT_TRUE(failure->attached().empty());
-      EXPECT_GT(failure->where().line(), 0u);
-      EXPECT_EQ(unraised.count(), 0u);
-      expect_nothing_left(faults, function.symbol);
-    }
-  }
-  EXPECT_GT(failures, 0) << "no driver call is made at all";
+  for_each_call(counts, [&](const driver_function& function, int nth) {
+    const unraised_errors unraised;
+    failing_table faults;
+    function.fail(faults, nth, code);
+    const auto failure = failure_of([&] { static_cast<void>(made_by(make)); });
+    drain_deferred();
+    ASSERT_TRUE(failure) << "the call failed and nobody was told";
+    EXPECT_EQ(failure->result(), errc::system_not_ready);
+    EXPECT_STREQ(failure->call(), function.name);
+    EXPECT_TRUE(failure->attached().empty());
+    EXPECT_GT(failure->where().line(), 0u);
+    EXPECT_EQ(unraised.count(), 0u);
+    expect_nothing_left(faults, function.symbol);
+  });
 }
 
 }  // namespace weir::test

@@ -23,12 +23,13 @@
 namespace weir {
 namespace {
 
+using test::counts_of;
 using test::driver_function;
-using test::driver_functions;
 using test::driver_table;
 using test::expect_nothing_left;
 using test::failing_table;
 using test::failure_of;
+using test::for_each_call;
 using test::result_of;
 using test::unraised_errors;
 
@@ -65,23 +66,11 @@ class GraphCacheFaults : public ::testing::Test {
       static_cast<void>(counted());
       const failing_table calls;
       EXPECT_EQ(use(cache, version, times), expected);
-      for (const driver_function& function : driver_functions) counts.push_back(function.count(calls));
+      counts = counts_of(calls);
     }
     EXPECT_EQ(counted(), times);
-    int failures = 0;
-    for (std::size_t which = 0; which < counts.size(); ++which) {
-      const driver_function& function = driver_functions[which];
-      // What belongs to the clean-up, as elsewhere.
-      if (function.symbol == "cuCtxPopCurrent_v2") continue;
-      const int step = function.symbol == "cuThreadExchangeStreamCaptureMode" ? 2 : 1;
-      for (int nth = 1; nth <= counts[which]; nth += step) {
-        SCOPED_TRACE(testing::Message() << function.symbol << ", call " << nth);
-        ++failures;
-        one_fails(
-            function, nth, [&](cache_of_ints& cache) { prepare(cache); }, version, times);
-      }
-    }
-    EXPECT_GT(failures, 0);
+    for_each_call(counts,
+                  [&](const driver_function& function, int nth) { one_fails(function, nth, prepare, version, times); });
   }
 
   template <class Prepare>
