@@ -1,6 +1,8 @@
 // engine/waiting.cpp - threads of the program that wait, and help.
 #include "embedded/engine/waiting.hpp"
 
+#include <sched.h>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -84,14 +86,16 @@ void wait(point until) noexcept {
     return;
   }
   const bool helps = s.kind() == schedule_kind::parallel;
-  constexpr int most_spins = 200;  // some 10 us: what another thread runs now is mostly done by then
+  constexpr int most_spins = 200;           // some 10 us: what another thread runs now is mostly done by then
+  constexpr int spins_between_yields = 16;  // that thread may have been given this thread's processor
   for (int spins = 0; spins < most_spins;) {
     if (until.reached()) return;
     if (helps && help(until)) {
       spins = 0;
+    } else if (++spins % spins_between_yields == 0) {
+      sched_yield();
     } else {
       pause();
-      ++spins;
     }
   }
   sleep_until(until);
