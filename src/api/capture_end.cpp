@@ -5,6 +5,7 @@
 #include "api/driver_frontier.hpp"
 #include "api/first_failure.hpp"
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 #include "api/host_failures.hpp"
 #include "api/node_calls.hpp"
 

@@ -4,7 +4,9 @@
 
 #include "api/conditional_bodies.hpp"
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 #include "api/node_calls.hpp"
+#include "api/node_notes.hpp"
 #include "api/unraised.hpp"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 #include "api/node_calls.hpp"
 
 #include <weir/graph.hpp>

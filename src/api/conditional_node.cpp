@@ -3,6 +3,7 @@
 #include <weir/to_string.hpp>
 
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
 

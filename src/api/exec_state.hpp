@@ -1,8 +1,8 @@
 // api/exec_state.hpp - what weir remembers of an executable graph: tags, and owners of parameters that were set.
 #pragma once
 
-#include "api/graph_book.hpp"
 #include "api/green_state.hpp"
+#include "api/node_notes.hpp"
 #include "api/use_list.hpp"
 #include "driver/abi.hpp"
 

@@ -1,6 +1,8 @@
 // api/graph_book_copies.cpp - the notes on a graph, for its copies.
 #include "api/check.hpp"
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
+#include "api/node_notes.hpp"
 
 #include <algorithm>
 #include <cstddef>

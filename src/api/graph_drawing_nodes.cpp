@@ -2,8 +2,9 @@
 #include "api/graph_drawing_nodes.hpp"
 
 #include "api/check.hpp"
-#include "api/graph_book.hpp"
 #include "api/graph_drawing_words.hpp"
+#include "api/graph_parts.hpp"
+#include "api/node_notes.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include "api/graph_drawing_words.hpp"
 
 #include "api/check.hpp"
-#include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 #include "api/names.hpp"
 #include "api/node_calls.hpp"
 

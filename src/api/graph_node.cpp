@@ -6,6 +6,7 @@
 #include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
 #include "api/node_calls.hpp"
+#include "api/node_notes.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #include "api/instantiation_failure.hpp"
 
 #include "api/check.hpp"
-#include "api/graph_book.hpp"
 #include "api/node_calls.hpp"
+#include "api/node_notes.hpp"
 
 #include <weir/to_string.hpp>
 

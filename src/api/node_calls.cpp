@@ -3,6 +3,7 @@
 
 #include "api/conditional_bodies.hpp"
 #include "api/graph_book.hpp"
+#include "api/node_notes.hpp"
 #include "api/reclaimer.hpp"
 
 #include <weir/kept_owner.hpp>

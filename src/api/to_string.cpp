@@ -3,9 +3,9 @@
 
 #include <weir/name.hpp>
 #include "api/check.hpp"
-#include "api/graph_book.hpp"
 #include "api/names.hpp"
 #include "api/node_calls.hpp"
+#include "api/node_notes.hpp"
 #include "api/stream_state.hpp"
 #include "driver/results.hpp"
 

@@ -24,7 +24,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "api/graph_book.hpp"
+#include "api/node_notes.hpp"
 #include "graph_fixture.hpp"
 #include "support/errors.hpp"
 
