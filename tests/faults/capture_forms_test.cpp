@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/guard.hpp"
+#include "faults/capture_fixture.hpp"
 #include "faults/every_call.hpp"
 #include "faults/older_driver.hpp"
 #include "support/foreign_capture.hpp"
@@ -30,25 +30,7 @@ using test::older_driver;
 using test::result_of;
 using test::unraised_errors;
 
-class CaptureFormsFaults : public ::testing::Test {
- protected:
-  ~CaptureFormsFaults() override {
-    EXPECT_EQ(capture_status_of(s), capture_status::none);
-    EXPECT_EQ(capture_status_of(t), capture_status::none);
-    EXPECT_EQ(detail::open_captures.load(), 0);
-    s.sync();
-    t.sync();
-  }
-  void fork() {
-    t.wait(s);
-    fill(t, x, 2);
-  }
-
-  device gpu;
-  stream s{gpu};
-  stream t{gpu};
-  buffer<int> x{s, 100};
-};
+class CaptureFormsFaults : public test::capture_fixture {};
 
 TEST_F(CaptureFormsFaults, AForkOutsideOfCaptures) {
   const stream_pool pool{gpu};

@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "faults/capture_fixture.hpp"
 #include "faults/every_call.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/witness.hpp"
@@ -33,24 +34,7 @@ using test::result_of;
 using test::unraised_errors;
 using test::witness;
 
-class CaptureFaults : public ::testing::Test {
- protected:
-  ~CaptureFaults() override {
-    EXPECT_EQ(capture_status_of(s), capture_status::none);
-    EXPECT_EQ(capture_status_of(t), capture_status::none);
-    s.sync();
-    t.sync();
-  }
-  void fork() {
-    t.wait(s);
-    fill(t, x, 2);
-  }
-
-  device gpu;
-  stream s{gpu};
-  stream t{gpu};
-  buffer<int> x{s, 100};
-};
+class CaptureFaults : public test::capture_fixture {};
 
 // Rule 164.
 TEST_F(CaptureFaults, AScopedCapture) {
