@@ -4,8 +4,10 @@
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/copy.hpp>
+#include <weir/empty_node.hpp>
 #include <weir/error.hpp>
 #include <weir/fill.hpp>
+#include <weir/graph.hpp>
 #include <weir/pinned_buffer.hpp>
 
 #include <string>
@@ -33,6 +35,16 @@ class capture_fixture : public ::testing::Test {
   void fork() {
     t.wait(s);
     fill(t, y, 5);
+  }
+  // Calls use(node, named) with nodes that the graph of a capture does not have; a refusal says `named` of each.
+  template <class Use>
+  static void for_each_foreign_node(const Use& use) {
+    graph other;
+    const graph_node theirs = other.add(empty_parameters{});
+    other.tag(theirs, "theirs");
+    use(theirs, "theirs");
+    use(graph_node{theirs.get()}, "is no node of it");  // nobody says of which graph it is
+    use(graph_node{}, "no node");
   }
   [[nodiscard]] static bool says(const error& e, const std::string& what) {
     return std::string{e.what()}.find(what) != std::string::npos;

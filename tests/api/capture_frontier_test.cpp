@@ -108,23 +108,16 @@ TEST_F(CaptureFrontier, AStreamThatDoesNotCaptureIsRefused) {
 
 // Rule 109: refused by name, and the capture is what it was.
 TEST_F(CaptureFrontier, NodesOfOtherGraphsAreRefusedByName) {
-  graph other;
-  const graph_node foreign = other.add(empty_parameters{});
-  other.tag(foreign, "theirs");
   const graph g = capture(s, [&] {
     fill(s, x, 1);
     const std::vector<graph_node> before = frontier_of(s);
-    const graph_node unknown{foreign.get()};
-    for (const graph_node& node : {foreign, unknown, graph_node{}}) {
+    for_each_foreign_node([&](graph_node node, const char* named) {
       const auto refused = failure_of([&] { update_capture_dependencies(s, {before[0], node}); });
       ASSERT_TRUE(refused);
       EXPECT_EQ(refused->result(), errc::invalid_value);
-      EXPECT_TRUE(says(*refused, !node                   ? "no node"
-                                 : node.graph() == other ? "theirs"
-                                                         : "is no node of it"))
-          << refused->what();
+      EXPECT_TRUE(says(*refused, named)) << refused->what();
       expect_frontier(s, before);
-    }
+    });
     EXPECT_EQ(result_of([&] { update_capture_dependencies(s, before, static_cast<dependency_update>(2)); }),
               errc::invalid_value);
   });

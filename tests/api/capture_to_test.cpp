@@ -121,18 +121,12 @@ TEST_F(CaptureTo, OneThatCannotBeginLeavesTheGraphWithItsOwner) {
 
 // Rule 109: each is refused first, by name, with nothing begun.
 TEST_F(CaptureTo, WhatCannotBeIsRefusedByName) {
-  graph other;
-  const graph_node foreign = other.add(empty_parameters{});
-  other.tag(foreign, "theirs");
-  for (const graph_node& node : {foreign, graph_node{foreign.get()}, graph_node{}}) {
+  for_each_foreign_node([&](graph_node node, const char* named) {
     const auto refused = failure_of([&] { capture_to(s, g, [] { FAIL(); }, {a, node}); });
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->result(), errc::invalid_value);
-    EXPECT_TRUE(says(*refused, !node                   ? "no node"
-                               : node.graph() == other ? "theirs"
-                                                       : "is no node of it"))
-        << refused->what();
-  }
+    EXPECT_TRUE(says(*refused, named)) << refused->what();
+  });
   graph closed;
   closed.close();
   EXPECT_EQ(result_of([&] { capture_to(s, closed, [] { FAIL(); }); }), errc::closed);
