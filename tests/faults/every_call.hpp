@@ -145,6 +145,8 @@ void every_call_may_fail(const Make& make) {
     function.fail(faults, nth, code);
     const auto failure = failure_of([&] { static_cast<void>(made_by(make)); });
     drain_deferred();
+    // What a thread remembers of its last few streams depends on their handles: now and then it asks less.
+    if (!failure && function.count(faults) < nth) return;
     ASSERT_TRUE(failure) << "the call failed and nobody was told";
     EXPECT_EQ(failure->result(), errc::system_not_ready);
     EXPECT_STREQ(failure->call(), function.name);
