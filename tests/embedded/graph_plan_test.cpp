@@ -189,7 +189,9 @@ TEST_F(GraphPlan, AnUpdateWithoutMemoryChangesNothing) {
       const out_of_memory now{allocations};
       status = driver.cuGraphExecUpdate_v2(run, other, &told);
     }
-    if (allocations == 0) EXPECT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY);
+    if (allocations == 0) {
+      EXPECT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY);
+    }
     run.launch(s);
     s.synchronize();
     ASSERT_EQ(words[0], status == CUDA_SUCCESS ? 2u : 1u) << "after " << allocations << " allocations";
