@@ -1,4 +1,4 @@
-// current_stream_test.cpp - which stream is current, for which thread and device, and what scopes restore.
+// current_stream_test.cpp - which stream is current, for which thread and device.
 #include <weir/context.hpp>
 #include <weir/current_stream.hpp>
 #include <weir/fill.hpp>
@@ -6,14 +6,11 @@
 
 #include <cstdlib>
 #include <memory>
-#include <stdexcept>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
+#include "current_stream_fixture.hpp"
 #include "driver/failing.hpp"
 #include "support/child.hpp"
 #include "support/errors.hpp"
@@ -28,21 +25,7 @@ using test::failure_of;
 using test::gate;
 using test::result_of;
 
-// Every body runs on a thread of its own, whose current streams are fresh.
-class CurrentStream : public ::testing::Test {
- protected:
-  template <class Body>
-  void on_a_new_thread(const Body& body) {
-    std::thread{[&] {
-      const context_scope current{gpu};
-      body();
-    }}.join();
-  }
-
-  device gpu;
-  stream a{gpu};
-  stream b{gpu};
-};
+class CurrentStream : public test::current_stream_fixture {};
 
 // Rule 21.
 TEST_F(CurrentStream, EachThreadStartsWithTheDefaultStream) {
@@ -82,80 +65,6 @@ TEST_F(CurrentStream, EachDeviceHasItsOwn) {
     EXPECT_EQ(current_stream(), a.ref());
     EXPECT_EQ(current_stream(second), other.ref());
   });
-}
-
-// Rule 24.
-TEST_F(CurrentStream, AScopeRestoresWhatAPlainUseHadSet) {
-  on_a_new_thread([&] {
-    use(a);
-    {
-      const stream_scope scope{b};
-      EXPECT_EQ(current_stream(), b.ref());
-    }
-    EXPECT_EQ(current_stream(), a.ref());
-  });
-}
-
-// Rule 25.
-TEST_F(CurrentStream, AUseInsideAScopeEndsWithIt) {
-  on_a_new_thread([&] {
-    {
-      const stream_scope scope{a};
-      use(b);
-      EXPECT_EQ(current_stream(), b.ref());
-    }
-    EXPECT_EQ(current_stream(), default_stream());
-  });
-}
-
-// Rule 26.
-TEST_F(CurrentStream, ScopesUnwindWithExceptions) {
-  on_a_new_thread([&] {
-    try {
-      const stream_scope outer{a};
-      const stream_scope inner{b};
-      throw std::runtime_error{"the body's"};
-    } catch (const std::runtime_error&) {
-    }
-    EXPECT_EQ(current_stream(), default_stream());
-  });
-}
-
-// Rules 24 to 26, any nesting: what is current is what a stack of the same shape says.
-RC_GTEST_PROP(CurrentStreamProperty, ScopesNestAndRestore, ()) {
-  const device gpu;
-  static const auto* const streams = [] {
-    auto* made = new std::vector<stream>;
-    for (int i = 0; i < 4; ++i) made->emplace_back(device{});
-    return made;
-  }();
-  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 9));
-  bool right = true;
-  std::thread{[&] {
-    const context_scope current{gpu};
-    std::vector<stream_ref> expected{default_stream()};
-    std::vector<std::unique_ptr<stream_scope>> scopes;
-    for (const int step : steps) {
-      if (step == 8) {  // leave the innermost scope
-        if (scopes.empty()) continue;
-        scopes.pop_back();
-        expected.pop_back();
-      } else if (const stream_ref chosen = (*streams)[static_cast<std::size_t>(step % 4)]; step < 4) {
-        scopes.push_back(std::make_unique<stream_scope>(chosen));
-        expected.push_back(chosen);
-      } else {
-        use(chosen);
-        expected.back() = chosen;
-      }
-      right = right && current_stream() == expected.back();
-    }
-    while (!scopes.empty()) {
-      scopes.pop_back();
-      expected.pop_back();
-      right = right && current_stream() == expected.back();
-    }
-  }}.join();
-  RC_ASSERT(right);
 }
 
 // Rule 27.
@@ -226,54 +135,6 @@ TEST_F(CurrentStream, OneThatIsCurrentIsNotGivenUpOrShutDown) {
     }
     owner.shutdown();
     EXPECT_TRUE(owner.closed());
-  });
-}
-
-// Rule 29.
-TEST_F(CurrentStream, AScopeOfNoStreamDoesNothing) {
-  on_a_new_thread([&] {
-    use(a);
-    const stream_ref* const none = nullptr;
-    {
-      const stream_scope scope{none};
-      EXPECT_EQ(current_stream(), a.ref());
-      use(b);
-    }
-    EXPECT_EQ(current_stream(), b.ref());
-    const stream_ref some = a;
-    const stream_scope scope{&some};
-    EXPECT_EQ(current_stream(), a.ref());
-  });
-}
-
-// Rule 30.
-TEST_F(CurrentStream, EntryAndExitWaitOnTheDeviceAndOnlyWhereAsked) {
-  on_a_new_thread([&] {
-    use(a);
-    {
-      gate held{a};
-      const stream_scope scope{b};
-      b.sync();  // nothing holds it
-    }
-    {
-      gate held{a};
-      {
-        const stream_scope scope{b, {.wait_on_entry = true}};  // returns: the host is not held
-        EXPECT_FALSE(b.done());
-      }
-      held.open();
-      b.sync();
-      a.sync();
-    }
-    gate held{b};
-    {
-      const stream_scope scope{b, {.wait_on_exit = true}};
-      EXPECT_TRUE(a.done());
-    }
-    EXPECT_FALSE(a.done());
-    held.open();
-    a.sync();
-    EXPECT_TRUE(b.done());
   });
 }
 

@@ -145,6 +145,13 @@ inline void await_destructors() {
   while (!ran) std::this_thread::yield();
 }
 
+// Counts the calls of a host function, or of a destructor.
+struct counter {
+  std::atomic<int> calls{0};
+
+  static void count(void* self) { ++static_cast<counter*>(self)->calls; }
+};
+
 // Words of pinned memory, all 0 at first, that nodes and tests read and write.
 class test_words {
  public:

@@ -11,12 +11,6 @@ namespace {
 
 using Graph = memory_test;
 
-struct counter {
-  std::atomic<int> calls{0};
-
-  static void count(void* self) { ++static_cast<counter*>(self)->calls; }
-};
-
 // A node waits for a value: what depends on it stands still, everything else goes on.
 TEST_F(Graph, AWaitHoldsOnlyWhatDependsOnIt) {
   test_stream s;
@@ -119,66 +113,6 @@ TEST_F(Graph, BoxesAreCopiedAndUpdated) {
   s.synchronize();
   const std::array expected{0u, 1u, 0u, 0u, 4u, 5u, 0u, 0u, 8u, 9u, 0u, 0u, 12u, 13u, 0u, 0u};
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(words[32 + i], expected[i]) << i;
-}
-
-// An executable keeps user objects until the last launch in flight has ended; their destructors may not call the
-// driver.
-TEST_F(Graph, UserObjectsLiveAsLongAsALaunch) {
-  test_stream s;
-  static std::atomic<CUresult> answer;
-  answer = CUDA_SUCCESS;
-  CUuserObject object = nullptr;
-  const auto destroy = [](void* ended) {
-    CUgraph unwanted = nullptr;
-    answer = driver.cuGraphCreate(&unwanted, 0);
-    counter::count(ended);
-  };
-  counter ended;
-  ASSERT_EQ(driver.cuUserObjectCreate(&object, &ended, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
-  auto g = std::make_unique<test_graph>();
-  g->add_empty();
-  ASSERT_EQ(driver.cuGraphRetainUserObject(*g, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
-  test_exec run{*g};
-  held gate{s};
-  run.launch(s);
-  g.reset();
-  run.destroy();
-  EXPECT_EQ(ended.calls, 0);
-  gate.open();
-  while (ended.calls == 0) std::this_thread::yield();
-  EXPECT_EQ(answer, CUDA_ERROR_NOT_PERMITTED);
-}
-
-// Those of child graphs, too; an update takes them over from the graph that it is made of.
-TEST_F(Graph, UserObjectsOfChildGraphsLiveAsLongAsTheExecutable) {
-  std::array<counter, 2> ended;
-  const auto make = [&](counter& end) {
-    CUuserObject object = nullptr;
-    EXPECT_EQ(driver.cuUserObjectCreate(&object, &end, counter::count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-              CUDA_SUCCESS);
-    test_graph inner;
-    inner.add_empty();
-    EXPECT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
-    auto outer = std::make_unique<test_graph>();
-    CUgraphNode child = nullptr;
-    EXPECT_EQ(driver.cuGraphAddChildGraphNode(&child, *outer, nullptr, 0, inner), CUDA_SUCCESS);
-    return outer;
-  };
-  auto first = make(ended[0]);
-  auto second = make(ended[1]);
-  test_exec run{*first};
-  first.reset();
-  await_destructors();
-  EXPECT_EQ(ended[0].calls, 0);
-  CUgraphExecUpdateResultInfo info{};
-  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, *second, &info), CUDA_SUCCESS);
-  second.reset();
-  await_destructors();
-  EXPECT_EQ(ended[0].calls, 1);
-  EXPECT_EQ(ended[1].calls, 0);
-  run.destroy();
-  await_destructors();
-  EXPECT_EQ(ended[1].calls, 1);
 }
 
 // Handles of graphs, nodes and executables that have ended, or are of another kind, are found out.

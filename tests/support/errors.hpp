@@ -4,6 +4,8 @@
 #include <weir/error.hpp>
 
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
 
 namespace weir::test {
@@ -24,6 +26,13 @@ template <class Call>
 [[nodiscard]] errc result_of(Call&& call) {
   const std::optional<error> failure = failure_of(std::forward<Call>(call));
   return failure ? failure->result() : errc::success;
+}
+
+// An address as errors tell it.
+[[nodiscard]] inline std::string text_of(const void* address) {
+  std::ostringstream text;
+  text << address;
+  return text.str();
 }
 
 }  // namespace weir::test

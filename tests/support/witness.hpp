@@ -51,4 +51,9 @@ class witness {
   std::shared_ptr<fate::counts> fate_;
 };
 
+// Something to run that tells its fate.
+[[nodiscard]] inline auto telling(const fate& f) {
+  return [w = witness{f}] { w.ran(); };
+}
+
 }  // namespace weir::test
