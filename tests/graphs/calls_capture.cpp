@@ -1,0 +1,193 @@
+// graphs/calls_capture.cpp - captures: begun, forked, joined, asked about, ended.
+#include "graphs/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::graphs {
+namespace {
+
+CUstreamCaptureMode any_mode(world& w) {
+  // Beside others nothing may be prohibited to them.
+  if (w.with == company::beside) return w.d.of({CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED});
+  return w.d.of({CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED,
+                 CU_STREAM_CAPTURE_MODE_RELAXED});
+}
+
+void begin(world& w) {
+  const number s = w.any_stream(false);
+  const unsigned thread = w.thread_for(s);
+  const CUstreamCaptureMode mode = w.d.once_in(40) ? static_cast<CUstreamCaptureMode>(3) : any_mode(w);
+  const std::size_t graphs = w.m.graphs.size();
+  const answer expected = w.m.begin(thread, s, mode);
+  w.call(thread, fmt::format("cuStreamBeginCapture({}, {})", w.name(s), static_cast<unsigned>(mode)), expected,
+         [&] { return w.driver().cuStreamBeginCapture_v2(world::at(w.streams, s), mode); });
+  if (w.m.graphs.size() > graphs) world::at(w.graphs, static_cast<number>(graphs)) = nullptr;
+}
+
+void begin_to(world& w) {
+  const number s = w.any_stream(false);
+  const number g = w.any(w.m.graphs, [&](number one) { return w.m.graph(one).parent < 0; });
+  if (g < 0 || world::at(w.graphs, g) == nullptr) return;
+  const unsigned thread = w.thread_for(s);
+  const number other = w.any_graph();
+  const std::vector<number> behind = w.some_nodes(w.d.once_in(12) && other >= 0 ? other : g, 3);
+  const CUstreamCaptureMode mode = any_mode(w);
+  const answer expected = w.m.begin_to(thread, s, g, behind, mode);
+  w.call(thread,
+         fmt::format("cuStreamBeginCaptureToGraph({}, g{}, {}, {})", w.name(s), g, w.names(behind),
+                     static_cast<unsigned>(mode)),
+         expected, [&] {
+           const std::vector<CUgraphNode> handles = handles_of(w, behind);
+           return w.driver().cuStreamBeginCaptureToGraph(world::at(w.streams, s), world::at(w.graphs, g),
+                                                         handles.data(), nullptr, handles.size(), mode);
+         });
+}
+
+void end_on(world& w, unsigned thread, number s) {
+  const capture_state* const c = w.m.capture_of(s);
+  const bool wanted = c == nullptr || c->given || !w.d.once_in(30);
+  number made = -1;
+  const answer expected = w.m.end(thread, s, wanted, made);
+  CUgraph graph = nullptr;
+  w.call(thread, fmt::format("cuStreamEndCapture({}{})", w.name(s), wanted ? "" : ", null"), expected,
+         [&] { return w.driver().cuStreamEndCapture(world::at(w.streams, s), wanted ? &graph : nullptr); });
+  if ((graph != nullptr) != (made >= 0)) throw finding{made >= 0 ? "and no graph" : "and a graph"};
+  if (made < 0) return;
+  CUgraph& known = world::at(w.graphs, made);
+  if (known != nullptr && known != graph) throw finding{"and another graph"};
+  known = graph;
+  w.text.back() += fmt::format(" g{}", made);
+  w.describe(made);
+}
+
+void end(world& w) {
+  const number s = w.any_stream(true);
+  const capture_state* const c = w.m.capture_of(s);
+  // As a rule where it began, and by who began it.
+  if (c == nullptr || w.d.once_in(8)) return end_on(w, w.thread_for(s), s);
+  const bool own = w.m.stream(c->origin).kind == stream_kind::per_thread;
+  end_on(w, own || w.d.once_in(8) ? w.thread_for(c->origin) : c->thread, c->origin);
+}
+
+void record(world& w, unsigned thread, number e, number s, unsigned flags) {
+  number made = -1;
+  const answer expected = w.m.record(e, s, flags, made);
+  const bool runs = expected.code == CUDA_SUCCESS && w.m.stream(s).capture < 0;
+  w.call(thread, fmt::format("cuEventRecord(e{}, {}, {})", e, w.name(s), flags), expected,
+         [&] { return w.driver().cuEventRecordWithFlags(world::at(w.events, e), world::at(w.streams, s), flags); });
+  if (runs) w.mark(thread, s);
+}
+
+void wait(world& w, unsigned thread, number s, number e, unsigned flags) {
+  number made = -1;
+  const bool captured = w.m.stream(s).capture >= 0;
+  const answer expected = w.m.wait(s, e, flags, made);
+  w.call(thread, fmt::format("cuStreamWaitEvent({}, e{}, {})", w.name(s), e, flags), expected,
+         [&] { return w.driver().cuStreamWaitEvent(world::at(w.streams, s), world::at(w.events, e), flags); });
+  if (expected.code == CUDA_SUCCESS && !captured) w.mark(thread, s);
+}
+
+// Events of nodes are not captured, and the nodes of an event are told apart one by one.
+void record_or_wait(world& w) {
+  const number s = w.any_stream(w.d.below(3) != 0);
+  const bool external = w.d.once_in(3);
+  const number e = w.any_event(external);
+  if (e < 0) return;
+  const bool captured = w.m.capture_of(s) != nullptr;
+  const bool records = w.d.below(2) == 0;
+  const unsigned flags = w.d.once_in(30) ? 2 : external && (captured ? records || w.d.below(2) == 0 : w.d.once_in(8));
+  if (external && captured && w.m.capture_of(s)->valid && w.m.capture_of(s)->graph >= 0) {
+    const number g = w.m.capture_of(s)->graph;
+    if (world::at(w.graphs, g) == nullptr) return;  // its nodes cannot be looked for yet
+    w.resolve(g);
+    records ? record(w, w.thread_for(s), e, s, flags) : wait(w, w.thread_for(s), s, e, flags);
+    if (w.m.capture_of(s) != nullptr && w.m.capture_of(s)->valid) w.resolve(g);
+    return;
+  }
+  records ? record(w, w.thread_for(s), e, s, flags) : wait(w, w.thread_for(s), s, e, flags);
+}
+
+// Another stream joins, or what it did is joined to the first one.
+void fork(world& w) {
+  const number from = w.any_stream(true), to = w.any_stream(false), e = w.any_event(false);
+  if (e < 0 || w.m.capture_of(from) == nullptr) return;
+  record(w, w.thread_for(from), e, from, 0);
+  wait(w, w.thread_for(to), to, e, 0);
+}
+
+void join(world& w) {
+  const number s = w.any_stream(true), e = w.any_event(false);
+  const capture_state* const c = w.m.capture_of(s);
+  if (e < 0 || c == nullptr || !c->valid) return;
+  const number into = c->origin;
+  for (const auto& [other, frontier] : std::map{c->frontiers}) {
+    if (other == into || !w.m.stream(other).live || w.d.once_in(10)) continue;
+    record(w, w.thread_for(other), e, other, 0);
+    wait(w, w.thread_for(into), into, e, 0);
+  }
+}
+
+void ask(world& w) {
+  const number s = w.any_stream(w.d.below(4) != 0);
+  const unsigned thread = w.thread_for(s);
+  auto expected_status = CU_STREAM_CAPTURE_STATUS_NONE, status = expected_status;
+  const answer expected = w.m.ask_status(s, expected_status);
+  CUgraph graph = nullptr;
+  const CUgraphNode* frontier = nullptr;
+  std::size_t count = 0;
+  cuuint64_t id = 0;
+  w.call(thread, fmt::format("cuStreamGetCaptureInfo({})", w.name(s)), expected, [&] {
+    return w.driver().cuStreamGetCaptureInfo_v2(world::at(w.streams, s), &status, &id, &graph, &frontier, &count);
+  });
+  if (status != expected_status) throw finding{fmt::format("and the status is {}", static_cast<unsigned>(status))};
+  if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE || expected.code != CUDA_SUCCESS) return;
+  const capture_state& c = *w.m.capture_of(s);
+  CUgraph& known = world::at(w.graphs, c.graph);
+  if (known != nullptr && known != graph) throw finding{"and another graph"};
+  known = graph;
+  std::vector<CUgraphNode> told(frontier, frontier + count);
+  w.resolve(c.graph);
+  std::vector<CUgraphNode> meant = handles_of(w, c.frontiers.at(s));
+  std::ranges::sort(told);
+  std::ranges::sort(meant);
+  if (told != meant) throw finding{fmt::format("and the frontier is not {}", w.names(c.frontiers.at(s)))};
+}
+
+void update_frontier(world& w) {
+  const number s = w.any_stream(w.d.below(8) != 0);
+  const capture_state* const c = w.m.capture_of(s);
+  const number other = w.any_graph();
+  const number g = c != nullptr && !w.d.once_in(10) ? c->graph : other;
+  if (g < 0) return;
+  const std::vector<number> behind = w.some_nodes(g, 3);
+  const unsigned flags = w.d.of({0u, 0u, 1u, 2u, 0u, 1u}), thread = w.thread_for(s);
+  const answer expected = w.m.update_frontier(s, behind, flags);
+  w.call(thread, fmt::format("cuStreamUpdateCaptureDependencies({}, {}, {})", w.name(s), w.names(behind), flags),
+         expected, [&] {
+           std::vector<CUgraphNode> handles = handles_of(w, behind);
+           return w.driver().cuStreamUpdateCaptureDependencies(world::at(w.streams, s), handles.data(), handles.size(),
+                                                               flags);
+         });
+}
+
+void exchange_mode(world& w) {
+  const unsigned thread = w.d.below(thread_count);
+  auto mode = w.d.of({CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                      CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED});
+  const CUstreamCaptureMode was = std::exchange(w.m.modes[thread], mode);
+  w.call(thread, fmt::format("cuThreadExchangeStreamCaptureMode({})", static_cast<unsigned>(mode)), CUDA_SUCCESS,
+         [&] { return w.driver().cuThreadExchangeStreamCaptureMode(&mode); });
+  if (mode != was) throw finding{fmt::format("and the mode was {}", static_cast<unsigned>(mode))};
+}
+
+}  // namespace
+
+std::span<const action> capture_actions() {
+  static constexpr action all[] = {{7, begin},        {2, begin_to}, {7, end}, {8, record_or_wait},
+                                   {8, fork},         {7, join},     {3, ask}, {2, update_frontier},
+                                   {3, exchange_mode}};
+  return all;
+}
+
+}  // namespace weir::graphs

@@ -1,0 +1,238 @@
+// graphs/calls_exec.cpp - executables: made, launched, changed, ended.
+#include "graphs/world.hpp"
+
+#include <algorithm>
+
+namespace weir::graphs {
+namespace {
+
+constexpr std::size_t most_work = 1500;  // vertices between two settlements
+
+unsigned thread(world& w) { return w.d.below(thread_count); }
+
+void instantiate_on(world& w, unsigned on, number g) {
+  const auto live = std::ranges::count_if(w.m.execs, [](const exec_state& x) { return x.live; });
+  if (live >= 8) return;
+  number made = -1;
+  const answer expected = w.m.instantiate(on, g, made);
+  CUgraphExec exec = nullptr;
+  const bool with_params = w.d.once_in(3);
+  w.call(on, fmt::format("cuGraphInstantiate(g{}) x{}", g, made), expected, [&] {
+    CUDA_GRAPH_INSTANTIATE_PARAMS p;
+    std::memset(&p, 0, sizeof p);
+    return with_params ? w.driver().cuGraphInstantiateWithParams(&exec, world::at(w.graphs, g), &p)
+                       : w.driver().cuGraphInstantiateWithFlags(&exec, world::at(w.graphs, g), 0);
+  });
+  if (made >= 0) world::at(w.execs, made) = exec;
+}
+
+// By a thread that nothing prohibits it to, as a rule.
+void instantiate(world& w) {
+  const number g = w.known_graph();
+  if (g < 0 || (w.m.graph(g).parent >= 0 && !w.d.once_in(10))) return;
+  unsigned on = thread(w);
+  for (unsigned i = 0; i < thread_count && !w.d.once_in(20); ++i, on = (on + 1) % thread_count) {
+    model would = w.m;
+    if (would.unsafe(on).code == CUDA_SUCCESS) break;
+  }
+  model would = w.m;
+  if (would.unsafe(on).code == CUDA_SUCCESS || w.d.once_in(8)) instantiate_on(w, on, g);
+}
+
+void launch_in(world& w, unsigned on, number x, number s) {
+  if (w.m.ran.size() > most_work) w.settle();
+  const answer expected = w.m.launch(x, s);
+  w.call(on, fmt::format("cuGraphLaunch(x{}, {})", x, w.name(s)), expected,
+         [&w, exec = world::at(w.execs, x), stream = world::at(w.streams, s)] {
+           return w.driver().cuGraphLaunch(exec, stream);
+         });
+  if (expected.code == CUDA_SUCCESS) w.mark(on, s);
+}
+
+number any_stream_to_launch_in(world& w) {
+  const bool wrong = w.d.once_in(30);
+  for (int tries = 0; tries < 6; ++tries) {
+    const number s = w.any_stream(false);
+    if (wrong || w.m.stream(s).capture < 0) return s;
+  }
+  return -1;
+}
+
+void launch(world& w) {
+  const number x = w.any_exec();
+  for (unsigned left = 1 + w.d.below(2); x >= 0 && left > 0; --left) {
+    const number s = any_stream_to_launch_in(w);
+    if (s >= 0) launch_in(w, w.thread_for(s), x, s);
+  }
+}
+
+void upload(world& w) {
+  const number x = w.any_exec(), s = any_stream_to_launch_in(w);
+  if (x < 0 || s < 0) return;
+  const unsigned on = w.thread_for(s);
+  const answer expected = w.m.upload(s);
+  w.call(on, fmt::format("cuGraphUpload(x{}, {})", x, w.name(s)), expected,
+         [&] { return w.driver().cuGraphUpload(world::at(w.execs, x), world::at(w.streams, s)); });
+}
+
+// From the graph that it was made of, or one like it, as a rule: a clone, with another thing changed perhaps.
+void update(world& w) {
+  const number x = w.any_exec();
+  number g = w.known_graph();
+  if (x < 0) return;
+  const shape& now = *w.m.exec(x).what;
+  for (int tries = 0; tries < 6 && g >= 0 && w.m.graph(g).nodes.size() != now.entries.size(); ++tries)
+    g = w.known_graph();
+  if (!w.d.once_in(4) && !now.entries.empty() && now.entries.front().origin >= 0) {
+    const node_state& first = w.m.node(now.entries.front().origin);
+    if (first.live && world::at(w.graphs, first.graph) != nullptr) g = first.graph;
+  }
+  if (g < 0 || w.m.graph(g).parent >= 0) return;
+  const answer expected = w.m.update(x, g);
+  w.call(thread(w), fmt::format("cuGraphExecUpdate(x{}, g{})", x, g), expected, [&] {
+    CUgraphExecUpdateResultInfo info;
+    std::memset(&info, 0, sizeof info);
+    return w.driver().cuGraphExecUpdate_v2(world::at(w.execs, x), world::at(w.graphs, g), &info);
+  });
+  w.m.updated(x, g, w.last() == CUDA_SUCCESS);
+}
+
+shape::entry* any_entry(world& w, number x) {
+  const number g = w.known_graph(), n = g < 0 ? -1 : w.any_node(g);
+  std::vector<shape::entry>& all = w.m.exec(x).what->entries;
+  if (n >= 0 && w.d.once_in(10)) return w.m.find(x, n);
+  if (all.empty()) return nullptr;
+  shape::entry& e = all[w.d.below(static_cast<unsigned>(all.size()))];
+  return e.origin >= 0 && w.m.node(e.origin).live && world::at(w.nodes, e.origin) != nullptr ? &e : nullptr;
+}
+
+void set_event(world& w, number x, shape::entry& e) {
+  e.event = w.any_event(true);  // there is one, which the node names
+  const bool records = e.kind == node_kind::record;
+  w.call(
+      thread(w),
+      fmt::format("cuGraphExecEvent{}NodeSetEvent(x{}, n{}, e{})", records ? "Record" : "Wait", x, e.origin, e.event),
+      CUDA_SUCCESS, [&] {
+        const CUgraphExec exec = world::at(w.execs, x);
+        const CUgraphNode node = world::at(w.nodes, e.origin);
+        return records ? w.driver().cuGraphExecEventRecordNodeSetEvent(exec, node, world::at(w.events, e.event))
+                       : w.driver().cuGraphExecEventWaitNodeSetEvent(exec, node, world::at(w.events, e.event));
+      });
+}
+
+void set_node(world& w) {
+  const number x = w.any_exec();
+  shape::entry* const e = x < 0 ? nullptr : any_entry(w, x);
+  if (e == nullptr) return;
+  if (e->event >= 0) return set_event(w, x, *e);
+  const CUgraphExec exec = world::at(w.execs, x);
+  const CUgraphNode node = world::at(w.nodes, e->origin);
+  const bool takes_set = e->kind == node_kind::set, takes_host = e->kind == node_kind::host;
+  const CUDA_MEMSET_NODE_PARAMS set{.dst = w.on.address(takes_set ? e->what.slot : 0),
+                                    .pitch = 0,
+                                    .value = w.next_value(),
+                                    .elementSize = 4,
+                                    .width = 1,
+                                    .height = 1};
+  if (takes_set) e->what.value = set.value;
+  w.call(thread(w), fmt::format("cuGraphExecMemsetNodeSetParams(x{}, n{} = {})", x, e->origin, set.value),
+         takes_set ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+         [&] { return w.driver().cuGraphExecMemsetNodeSetParams(exec, node, &set, w.on.context()); });
+  work other;
+  while (other.what != work::kind::host) other = w.any_work(-1);
+  if (takes_host) e->what = other;
+  const CUDA_HOST_NODE_PARAMS host{.fn = &lane::ran, .userData = w.label_of(other)};
+  w.call(thread(w), fmt::format("cuGraphExecHostNodeSetParams(x{}, n{}, h{})", x, e->origin, other.slot),
+         takes_host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE,
+         [&] { return w.driver().cuGraphExecHostNodeSetParams(exec, node, &host); });
+}
+
+void enable(world& w) {
+  const number x = w.any_exec();
+  shape::entry* const e = x < 0 ? nullptr : any_entry(w, x);
+  if (e == nullptr) return;
+  const CUgraphExec exec = world::at(w.execs, x);
+  const CUgraphNode node = world::at(w.nodes, e->origin);
+  const bool can = e->kind == node_kind::set || e->kind == node_kind::copy, on = w.d.below(2) == 0;
+  const answer expected = can ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (can) e->enabled = on;
+  w.call(thread(w), fmt::format("cuGraphNodeSetEnabled(x{}, n{}, {})", x, e->origin, on), expected,
+         [&] { return w.driver().cuGraphNodeSetEnabled(exec, node, on ? 1 : 0); });
+  unsigned is = on ? 1 : 0;
+  w.call(thread(w), fmt::format("cuGraphNodeGetEnabled(x{}, n{})", x, e->origin), expected,
+         [&] { return w.driver().cuGraphNodeGetEnabled(exec, node, &is); });
+  if (is != (on ? 1u : 0u)) throw finding{"and it is not"};
+}
+
+void destroy(world& w) {
+  const number x = w.any(w.m.execs, [](number) { return true; });
+  if (x < 0) return;
+  const unsigned on = thread(w);
+  model would = w.m;
+  if (would.unsafe(on).code != CUDA_SUCCESS && !w.d.once_in(8)) return;
+  const answer expected = w.m.destroy_exec(on, x);
+  w.call(on, fmt::format("cuGraphExecDestroy(x{})", x), expected,
+         [&] { return w.driver().cuGraphExecDestroy(world::at(w.execs, x)); });
+}
+
+bool names_events(const shape& s) {
+  return std::ranges::any_of(s.entries, [](const shape::entry& e) {
+    return e.event >= 0 || (e.inside != nullptr && names_events(*e.inside));
+  });
+}
+
+// All threads at once, each in a stream of its own: work that becomes nodes or runs, records and waits of an event of its own,
+// launches of an executable of its own. Whatever comes first, the answers and what becomes of it are the same.
+void at_once(world& w) {
+  if (w.m.ran.size() > most_work) w.settle();
+  std::vector<number> streams, execs, events;
+  const auto is_new = [](const std::vector<number>& of, number n) { return std::ranges::find(of, n) == of.end(); };
+  w.begin_burst();
+  for (unsigned thread = 0; thread < thread_count; ++thread) {
+    const number s = w.any(w.m.streams, [&](number one) {
+      const stream_kind kind = w.m.stream(one).kind;
+      const bool own = kind == stream_kind::per_thread && static_cast<unsigned>(one) == thread + 1;
+      return is_new(streams, one) && (own || kind == stream_kind::blocking || kind == stream_kind::non_blocking);
+    });
+    const number e = w.any(w.m.events, [&](number one) { return !w.m.event(one).of_nodes && is_new(events, one); });
+    const number x = w.any(w.m.execs, [&](number one) {
+      return !w.m.exec(one).unknown && is_new(execs, one) && !names_events(*w.m.exec(one).what);
+    });
+    if (s < 0) continue;
+    streams.push_back(s);
+    if (e >= 0) events.push_back(e);
+    if (x >= 0) execs.push_back(x);
+    const capture_state* const c = w.m.capture_of(s);
+    bool recorded = false;
+    for (unsigned left = 2 + w.d.below(6); left > 0; --left) {
+      const unsigned choice = w.d.below(5);
+      if (choice == 0 && x >= 0 && c == nullptr && w.m.ran.size() <= most_work) {
+        launch_in(w, thread, x, s);
+      } else if (choice == 1 && e >= 0) {
+        number made = -1;
+        const bool waits = recorded && w.d.below(2) == 0;
+        const answer expected = waits ? w.m.wait(s, e, 0, made) : w.m.record(e, s, 0, made);
+        recorded = recorded || expected.code == CUDA_SUCCESS;
+        w.call(thread, fmt::format("{}({}, e{})", waits ? "cuStreamWaitEvent" : "cuEventRecord", w.name(s), e),
+               expected, [&w, waits, stream = world::at(w.streams, s), event = world::at(w.events, e)] {
+                 return waits ? w.driver().cuStreamWaitEvent(stream, event, 0)
+                              : w.driver().cuEventRecord(event, stream);
+               });
+        if (c == nullptr) w.mark(thread, s);
+      } else {
+        submit(w, thread, s, w.any_work(c == nullptr ? -1 : c->graph));
+      }
+    }
+  }
+  w.end_burst();
+}
+
+}  // namespace
+
+std::span<const action> exec_actions() {
+  static constexpr action all[] = {{5, instantiate}, {6, launch}, {1, upload},  {3, update},
+                                   {2, set_node},    {2, enable}, {1, destroy}, {4, at_once}};
+  return all;
+}
+
+}  // namespace weir::graphs

@@ -1,0 +1,74 @@
+// graphs/lane.hpp - what sequences run in, one after the other: threads, a context, words, and a log of host functions.
+#pragma once
+
+#include "driver/table.hpp"
+#include "graphs/crew.hpp"
+#include "graphs/history.hpp"
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace weir::graphs {
+
+using namespace weir::abi;
+
+// Something that a driver did otherwise than the rules have it.
+struct finding : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Several may be at work at once, each with threads of its own.
+class lane {
+ public:
+  static constexpr std::size_t word_count = 1024;
+
+  lane();
+  lane(const lane&) = delete;
+  lane& operator=(const lane&) = delete;
+  ~lane();
+
+  [[nodiscard]] static const detail::driver_table& driver() { return detail::driver(); }
+  crew& threads() noexcept { return *threads_; }
+  [[nodiscard]] CUcontext context() const noexcept { return context_; }
+  [[nodiscard]] CUdeviceptr address(int slot) const noexcept;
+  [[nodiscard]] int slot_at(CUdeviceptr address) const noexcept;
+
+  // The next slot and the host function of a label, both from 0 on in a sequence. A label is what `ran` is given.
+  int next_slot();
+  [[nodiscard]] bool has_slots() const noexcept { return slots_.load() + 1 < word_count; }
+  void* label(int number);
+  static void CUDA_CB ran(void* label);
+  [[nodiscard]] static int number_of(const void* label) noexcept;
+
+  // What has run since the last call, and the words; these are 0 again afterwards. Nothing may be running.
+  std::vector<seen> take_log();
+  [[nodiscard]] std::vector<std::uint32_t> words() const;
+  void clear_words();
+  void begin_sequence();
+
+ private:
+  struct host_label {
+    lane* of;
+    int number;
+  };
+
+  CUcontext context_ = nullptr;
+  std::uint32_t* words_ = nullptr;
+  std::atomic<std::size_t> slots_{0};
+  std::deque<host_label> labels_;  // never freed: a host function may come late where a driver is wrong
+  std::mutex mutex_;
+  std::vector<seen> log_;
+  std::unique_ptr<crew> threads_;
+};
+
+// Throws a finding where a call that must succeed does not.
+void must(CUresult r, const char* call);
+
+[[nodiscard]] std::string name_of(CUresult r);
+
+}  // namespace weir::graphs

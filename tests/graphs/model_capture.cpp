@@ -1,0 +1,130 @@
+// graphs/model_capture.cpp - captures from beginning to end (rules 8 to 11).
+#include "graphs/model.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace weir::graphs {
+
+bool model::blocking_stream_captures() {
+  return std::ranges::any_of(streams, [](const stream_state& s) {
+    return s.live && s.capture >= 0 && (s.kind == stream_kind::blocking || s.kind == stream_kind::per_thread);
+  });
+}
+
+// While a blocking stream captures, any use of the legacy stream breaks its capture (10.6).
+CUresult model::use(number s) {
+  if (stream(s).kind != stream_kind::legacy || !blocking_stream_captures()) return CUDA_SUCCESS;
+  for (const stream_state& other : streams) {
+    if (other.live && other.capture >= 0 && other.kind != stream_kind::non_blocking)
+      capture(other.capture).valid = false;
+  }
+  return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+answer model::begin(unsigned thread, number s, CUstreamCaptureMode mode) {
+  if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
+  if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  if (stream(s).kind == stream_kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream(s).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
+  const number g = make_graph();
+  const auto made = static_cast<number>(captures.size());
+  captures.push_back({.origin = s, .graph = g, .thread = thread, .mode = mode, .given = false});
+  captures.back().frontiers[s] = {};
+  graph(g).capture = made;
+  stream(s).capture = made;
+  return CUDA_SUCCESS;
+}
+
+answer model::begin_to(unsigned thread, number s, number g, std::span<const number> behind, CUstreamCaptureMode mode) {
+  if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
+  if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != g; })) return CUDA_ERROR_INVALID_VALUE;
+  if (stream(s).kind == stream_kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream(s).capture >= 0 || graph(g).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
+  const auto made = static_cast<number>(captures.size());
+  captures.push_back({.origin = s, .graph = g, .thread = thread, .mode = mode, .given = true});
+  captures.back().frontiers[s] = {behind.begin(), behind.end()};
+  graph(g).capture = made;
+  stream(s).capture = made;
+  return CUDA_SUCCESS;
+}
+
+// What the streams have added must lead to what the first one has come to (9.3).
+bool model::joined(const capture_state& c) {
+  std::set<number> reached;
+  std::vector<number> open = c.frontiers.at(c.origin);
+  while (!open.empty()) {
+    const number n = open.back();
+    open.pop_back();
+    if (reached.insert(n).second) open.insert(open.end(), node(n).before.begin(), node(n).before.end());
+  }
+  return std::ranges::all_of(c.frontiers, [&](const auto& of) {
+    return std::ranges::all_of(of.second, [&](number n) { return reached.contains(n); });
+  });
+}
+
+// All streams are ordinary ones again. A graph that nobody gets is gone, also one that was given.
+void model::close(capture_state& c, bool keep) {
+  c.open = c.valid = false;
+  for (const auto& [s, frontier] : c.frontiers) {
+    if (stream(s).live) stream(s).capture = -1;
+  }
+  graph(c.graph).capture = -1;
+  if (!keep) end_graph(c.graph);
+}
+
+answer model::end(unsigned thread, number s, bool wanted, number& made) {
+  if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
+  capture_state* const c = capture_of(s);
+  if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (c->origin != s) {
+    c->valid = false;
+    return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  }
+  CUresult code = CUDA_SUCCESS;
+  if (!c->valid)
+    code = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  else if (!joined(*c))
+    code = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+  else if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && c->thread != thread)
+    code = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  const bool keep = code == CUDA_SUCCESS && wanted;
+  if (keep) made = c->graph;
+  close(*c, keep);
+  return code;
+}
+
+// Asking about the legacy stream breaks nothing (8.8).
+answer model::ask_status(number s, CUstreamCaptureStatus& status) {
+  if (stream(s).kind == stream_kind::legacy && blocking_stream_captures()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  const capture_state* const c = capture_of(s);
+  status = c == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+           : c->valid   ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                        : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  return CUDA_SUCCESS;
+}
+
+answer model::update_frontier(number s, std::span<const number> behind, unsigned flags) {
+  if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
+  capture_state* const c = capture_of(s);
+  if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (!c->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != c->graph; })) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<number>& frontier = c->frontiers[s];
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) frontier.clear();
+  for (const number n : behind) {
+    if (std::ranges::find(frontier, n) == frontier.end()) frontier.push_back(n);
+  }
+  return CUDA_SUCCESS;
+}
+
+// The capture that began in it ends with it. What it added to another's must still be joined (9.11).
+void model::end_stream(number s) {
+  if (capture_state* const c = capture_of(s); c != nullptr && c->origin == s) close(*c, false);
+  stream(s).live = false;
+  stream(s).capture = -1;
+}
+
+}  // namespace weir::graphs

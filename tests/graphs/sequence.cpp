@@ -1,0 +1,90 @@
+// graphs/sequence.cpp - a sequence from nothing to nothing.
+#include "graphs/sequence.hpp"
+
+#include <array>
+#include <utility>
+
+namespace weir::graphs {
+
+namespace {
+
+void step(world& w) {
+  static const std::array families{capture_actions(), stream_actions(), node_actions(), graph_actions(),
+                                   exec_actions()};
+  static const unsigned all = [] {
+    unsigned sum = 0;
+    for (const auto& family : families) {
+      for (const action& a : family) sum += a.weight;
+    }
+    return sum;
+  }();
+  unsigned choice = w.d.below(all);
+  for (const auto& family : families) {
+    for (const action& a : family) {
+      if (choice < a.weight) return a.act(w);
+      choice -= a.weight;
+    }
+  }
+}
+
+// What there is at first: with nothing, many steps would do nothing.
+void furnish(world& w) {
+  for (int i = 0; i < 3; ++i) {
+    w.m.streams.push_back({i == 0 ? stream_kind::blocking : stream_kind::non_blocking});
+    const auto s = static_cast<number>(w.m.streams.size()) - 1;
+    world::at(w.tails, s) = nullptr;
+    w.call(0, "cuStreamCreate() " + w.name(s), CUDA_SUCCESS, [&] {
+      return w.driver().cuStreamCreate(&world::at(w.streams, s), i == 0 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING);
+    });
+  }
+  for (int i = 0; i < 3; ++i) {
+    w.m.events.push_back({.of_nodes = i == 2});
+    w.call(0, fmt::format("cuEventCreate() e{}", i), CUDA_SUCCESS,
+           [&] { return w.driver().cuEventCreate(&world::at(w.events, i), CU_EVENT_DISABLE_TIMING); });
+  }
+}
+
+}  // namespace
+
+result run(lane& in, company with, std::uint64_t seed, unsigned steps, const std::set<unsigned>& left_out) {
+  result r;
+  world w{in, with};
+  try {
+    furnish(w);
+    for (r.step = 0; r.step < steps; ++r.step) {
+      if (left_out.contains(r.step)) continue;
+      w.d = draw{seed * 1'000'003 + r.step};
+      step(w);
+    }
+    w.settle();
+    for (std::size_t i = 0; i < w.m.graphs.size(); ++i) {
+      if (w.m.graphs[i].live && w.m.graphs[i].capture < 0) w.describe(static_cast<number>(i));
+    }
+  } catch (const finding& f) {
+    r.finding = f.what();
+  }
+  r.text = std::move(w.text);
+  w.end();
+  return r;
+}
+
+result shrink(lane& in, company with, std::uint64_t seed, result found) {
+  const unsigned steps = found.step + 1;
+  std::set<unsigned> left_out;
+  for (bool less = true; less;) {
+    less = false;
+    for (unsigned i = steps; i-- > 0;) {
+      if (!left_out.insert(i).second) continue;
+      result shorter = run(in, with, seed, steps, left_out);
+      if (shorter.finding) {
+        found = std::move(shorter);
+        less = true;
+      } else {
+        left_out.erase(i);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace weir::graphs
