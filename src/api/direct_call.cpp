@@ -40,7 +40,7 @@ errc wait_for(CUstream stream, CUevent mark) {
 
 errc wait_for(CUstream stream, CUstream awaited) {
   const driver_table* const driver = directly_without_captures();
-  const CUevent mark = remembered_event(awaited);
+  const CUevent mark = kept_events.find(awaited);
   if (driver == nullptr || !is_open(stream) || mark == nullptr || stream == awaited) [[unlikely]] {
     return not_asked;
   }

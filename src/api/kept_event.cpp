@@ -14,9 +14,7 @@
 
 namespace weir::detail {
 
-thread_local constinit kept_events kept = {};
-
-static_assert(kept_events::size == 16, "kept_entry() takes the upper four bits");
+thread_local constinit stream_table<CUevent> kept_events;
 
 namespace {
 
@@ -44,7 +42,7 @@ class thread_events {
   thread_events(const thread_events&) = delete;
   thread_events& operator=(const thread_events&) = delete;
   ~thread_events() {
-    kept = {};
+    kept_events.clear();
     if (in_forked_child()) return;
     event_pool& all = pool();
     const std::lock_guard lock{all.lock};
@@ -90,15 +88,11 @@ bool can_be_remembered(CUstream stream, CUcontext context, call_site at) {
 }  // namespace
 
 CUevent find_kept_event(CUstream stream, call_site at) {
-  const std::uint32_t destroyed = streams_destroyed.load(std::memory_order_acquire);
-  if (kept.seen_destroyed != destroyed) {
-    kept = {};
-    kept.seen_destroyed = destroyed;
-  }
+  kept_events.renew();
   const CUcontext context = context_of(stream, at);
   if (context == nullptr) fail(errc::invalid_context, "cuEventCreate", stream_ref{stream}, at);
   const CUevent event = thread_object<thread_events>::get().of(context, at);
-  if (can_be_remembered(stream, context, at)) kept_entry(stream) = {stream, event};
+  if (can_be_remembered(stream, context, at)) kept_events.remember(stream, event);
   return event;
 }
 
@@ -110,7 +104,7 @@ CUevent record_kept_event(CUstream stream, call_site at) {
 CUevent settle_kept_record(CUstream stream, CUevent event, CUresult answer, call_site at) {
   if (answer == CUDA_ERROR_INVALID_HANDLE) [[unlikely]] {
     // The stream that the table remembers under this handle is gone, and this one is of another context.
-    kept_entry(stream) = {};
+    kept_events.forget(stream);
     const CUevent found = find_kept_event(stream, at);
     if (found != event) {
       event = found;

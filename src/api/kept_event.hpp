@@ -2,14 +2,11 @@
 #pragma once
 
 #include "api/first_failure.hpp"
-#include "api/stream_state.hpp"
+#include "api/stream_table.hpp"
 #include "driver/abi.hpp"
 
 #include <weir/call_site.hpp>
 #include <weir/errc.hpp>
-
-#include <cstddef>
-#include <cstdint>
 
 namespace weir::detail {
 
@@ -17,39 +14,15 @@ namespace weir::detail {
 // of waits, one after the other; as no other thread has it, no lock is needed. It is untimed and of the context of the
 // stream that it is recorded in. When a thread ends its events go to a pool for the next thread.
 
-// The last few streams of this thread with the event of their context: a table as plain as can be, so that a look costs
-// a few instructions.
-struct kept_events {
-  struct entry {
-    abi::CUstream stream;
-    abi::CUevent event;
-  };
-  static constexpr std::size_t size = 16;
-  entry entries[size];
-  std::uint32_t seen_destroyed;  // streams_destroyed when the entries were last known to be good
-};
-
-extern thread_local constinit kept_events kept [[gnu::tls_model("initial-exec")]];
-
-// The entry for a stream; its fields are the stream's only if `stream` matches.
-[[nodiscard]] inline kept_events::entry& kept_entry(abi::CUstream stream) noexcept {
-  const auto bits = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(stream));
-  return kept.entries[(bits * 0x9e37'79b9'7f4a'7c15u) >> 60];
-}
+// Streams with the event of their context.
+extern thread_local constinit stream_table<abi::CUevent> kept_events [[gnu::tls_model("initial-exec")]];
 
 // Finds or makes the event, and remembers it where it will stay right.
 [[nodiscard]] abi::CUevent find_kept_event(abi::CUstream stream, call_site at);
 
-// The event of this thread for that stream, if it is remembered; else null.
-[[nodiscard]] inline abi::CUevent remembered_event(abi::CUstream stream) noexcept {
-  const kept_events::entry& e = kept_entry(stream);
-  const bool good = e.stream == stream && kept.seen_destroyed == streams_destroyed.load(std::memory_order_relaxed);
-  return good ? e.event : nullptr;
-}
-
 // The event of this thread for that stream.
 [[nodiscard]] inline abi::CUevent kept_event(abi::CUstream stream, call_site at) {
-  if (const abi::CUevent known = remembered_event(stream); known != nullptr) [[likely]] {
+  if (const abi::CUevent known = kept_events.find(stream); known != nullptr) [[likely]] {
     return known;
   }
   return find_kept_event(stream, at);

@@ -69,7 +69,7 @@ void stream_ref::settle_wait(stream_ref other, errc answered, call_site at) cons
   if (*this == other) return;
   CUevent_st* const mark = answered == detail::not_asked
                                ? detail::record_kept_event(awaited, at)
-                               : detail::settle_kept_record(awaited, detail::kept_entry(awaited).event,
+                               : detail::settle_kept_record(awaited, detail::kept_events.last(awaited),
                                                             detail::answer_of_record(answered), at);
   check_wait(driver().cuStreamWaitEvent(stream, mark, abi::CU_EVENT_WAIT_DEFAULT), *this, other, at);
   if (detail::captures_open()) detail::note_join(stream);
