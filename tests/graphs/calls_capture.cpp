@@ -5,6 +5,16 @@
 #include <utility>
 
 namespace weir::graphs {
+
+void record(world& w, unsigned thread, number e, number s, unsigned flags) {
+  number made = -1;
+  const answer expected = w.m.record(e, s, flags, made);
+  const bool runs = expected.code == CUDA_SUCCESS && w.m.stream(s).capture < 0;
+  w.call(thread, fmt::format("cuEventRecord(e{}, {}, {})", e, w.name(s), flags), expected,
+         [&] { return w.driver().cuEventRecordWithFlags(world::at(w.events, e), world::at(w.streams, s), flags); });
+  if (runs) w.mark(thread, s);
+}
+
 namespace {
 
 CUstreamCaptureMode any_mode(world& w) {
@@ -70,15 +80,6 @@ void end(world& w) {
   end_on(w, own || w.d.once_in(8) ? w.thread_for(c->origin) : c->thread, c->origin);
 }
 
-void record(world& w, unsigned thread, number e, number s, unsigned flags) {
-  number made = -1;
-  const answer expected = w.m.record(e, s, flags, made);
-  const bool runs = expected.code == CUDA_SUCCESS && w.m.stream(s).capture < 0;
-  w.call(thread, fmt::format("cuEventRecord(e{}, {}, {})", e, w.name(s), flags), expected,
-         [&] { return w.driver().cuEventRecordWithFlags(world::at(w.events, e), world::at(w.streams, s), flags); });
-  if (runs) w.mark(thread, s);
-}
-
 void wait(world& w, unsigned thread, number s, number e, unsigned flags) {
   number made = -1;
   const bool captured = w.m.stream(s).capture >= 0;
@@ -87,6 +88,8 @@ void wait(world& w, unsigned thread, number s, number e, unsigned flags) {
          [&] { return w.driver().cuStreamWaitEvent(world::at(w.streams, s), world::at(w.events, e), flags); });
   if (expected.code == CUDA_SUCCESS && !captured) w.mark(thread, s);
 }
+
+}  // namespace
 
 // Events of nodes are not captured, and the nodes of an event are told apart one by one.
 void record_or_wait(world& w) {
@@ -107,6 +110,8 @@ void record_or_wait(world& w) {
   }
   records ? record(w, w.thread_for(s), e, s, flags) : wait(w, w.thread_for(s), s, e, flags);
 }
+
+namespace {
 
 // Another stream joins, or what it did is joined to the first one.
 void fork(world& w) {

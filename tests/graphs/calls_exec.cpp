@@ -6,8 +6,6 @@
 namespace weir::graphs {
 namespace {
 
-constexpr std::size_t most_work = 1500;  // vertices between two settlements
-
 unsigned thread(world& w) { return w.d.below(thread_count); }
 
 void instantiate_on(world& w, unsigned on, number g) {
@@ -39,8 +37,10 @@ void instantiate(world& w) {
   if (would.unsafe(on).code == CUDA_SUCCESS || w.d.once_in(8)) instantiate_on(w, on, g);
 }
 
+}  // namespace
+
 void launch_in(world& w, unsigned on, number x, number s) {
-  if (w.m.ran.size() > most_work) w.settle();
+  if (w.has_much_work()) w.settle();
   const answer expected = w.m.launch(x, s);
   w.call(on, fmt::format("cuGraphLaunch(x{}, {})", x, w.name(s)), expected,
          [&w, exec = world::at(w.execs, x), stream = world::at(w.streams, s)] {
@@ -48,6 +48,8 @@ void launch_in(world& w, unsigned on, number x, number s) {
          });
   if (expected.code == CUDA_SUCCESS) w.mark(on, s);
 }
+
+namespace {
 
 number any_stream_to_launch_in(world& w) {
   const bool wrong = w.d.once_in(30);
@@ -58,6 +60,8 @@ number any_stream_to_launch_in(world& w) {
   return -1;
 }
 
+}  // namespace
+
 void launch(world& w) {
   const number x = w.any_exec();
   for (unsigned left = 1 + w.d.below(2); x >= 0 && left > 0; --left) {
@@ -65,6 +69,8 @@ void launch(world& w) {
     if (s >= 0) launch_in(w, w.thread_for(s), x, s);
   }
 }
+
+namespace {
 
 void upload(world& w) {
   const number x = w.any_exec(), s = any_stream_to_launch_in(w);
@@ -74,6 +80,8 @@ void upload(world& w) {
   w.call(on, fmt::format("cuGraphUpload(x{}, {})", x, w.name(s)), expected,
          [&] { return w.driver().cuGraphUpload(world::at(w.execs, x), world::at(w.streams, s)); });
 }
+
+}  // namespace
 
 // From the graph that it was made of, or one like it, as a rule: a clone, with another thing changed perhaps.
 void update(world& w) {
@@ -96,6 +104,8 @@ void update(world& w) {
   });
   w.m.updated(x, g, w.last() == CUDA_SUCCESS);
 }
+
+namespace {
 
 shape::entry* any_entry(world& w, number x) {
   const number g = w.known_graph(), n = g < 0 ? -1 : w.any_node(g);
@@ -120,7 +130,9 @@ void set_event(world& w, number x, shape::entry& e) {
       });
 }
 
-void set_node(world& w) {
+}  // namespace
+
+void set_exec_node(world& w) {
   const number x = w.any_exec();
   shape::entry* const e = x < 0 ? nullptr : any_entry(w, x);
   if (e == nullptr) return;
@@ -164,6 +176,8 @@ void enable(world& w) {
   if (is != (on ? 1u : 0u)) throw finding{"and it is not"};
 }
 
+namespace {
+
 void destroy(world& w) {
   const number x = w.any(w.m.execs, [](number) { return true; });
   if (x < 0) return;
@@ -175,63 +189,11 @@ void destroy(world& w) {
          [&] { return w.driver().cuGraphExecDestroy(world::at(w.execs, x)); });
 }
 
-bool names_events(const shape& s) {
-  return std::ranges::any_of(s.entries, [](const shape::entry& e) {
-    return e.event >= 0 || (e.inside != nullptr && names_events(*e.inside));
-  });
-}
-
-// All threads at once, each in a stream of its own: work that becomes nodes or runs, records and waits of an event of its own,
-// launches of an executable of its own. Whatever comes first, the answers and what becomes of it are the same.
-void at_once(world& w) {
-  if (w.m.ran.size() > most_work) w.settle();
-  std::vector<number> streams, execs, events;
-  const auto is_new = [](const std::vector<number>& of, number n) { return std::ranges::find(of, n) == of.end(); };
-  w.begin_burst();
-  for (unsigned thread = 0; thread < thread_count; ++thread) {
-    const number s = w.any(w.m.streams, [&](number one) {
-      const stream_kind kind = w.m.stream(one).kind;
-      const bool own = kind == stream_kind::per_thread && static_cast<unsigned>(one) == thread + 1;
-      return is_new(streams, one) && (own || kind == stream_kind::blocking || kind == stream_kind::non_blocking);
-    });
-    const number e = w.any(w.m.events, [&](number one) { return !w.m.event(one).of_nodes && is_new(events, one); });
-    const number x = w.any(w.m.execs, [&](number one) {
-      return !w.m.exec(one).unknown && is_new(execs, one) && !names_events(*w.m.exec(one).what);
-    });
-    if (s < 0) continue;
-    streams.push_back(s);
-    if (e >= 0) events.push_back(e);
-    if (x >= 0) execs.push_back(x);
-    const capture_state* const c = w.m.capture_of(s);
-    bool recorded = false;
-    for (unsigned left = 2 + w.d.below(6); left > 0; --left) {
-      const unsigned choice = w.d.below(5);
-      if (choice == 0 && x >= 0 && c == nullptr && w.m.ran.size() <= most_work) {
-        launch_in(w, thread, x, s);
-      } else if (choice == 1 && e >= 0) {
-        number made = -1;
-        const bool waits = recorded && w.d.below(2) == 0;
-        const answer expected = waits ? w.m.wait(s, e, 0, made) : w.m.record(e, s, 0, made);
-        recorded = recorded || expected.code == CUDA_SUCCESS;
-        w.call(thread, fmt::format("{}({}, e{})", waits ? "cuStreamWaitEvent" : "cuEventRecord", w.name(s), e),
-               expected, [&w, waits, stream = world::at(w.streams, s), event = world::at(w.events, e)] {
-                 return waits ? w.driver().cuStreamWaitEvent(stream, event, 0)
-                              : w.driver().cuEventRecord(event, stream);
-               });
-        if (c == nullptr) w.mark(thread, s);
-      } else {
-        submit(w, thread, s, w.any_work(c == nullptr ? -1 : c->graph));
-      }
-    }
-  }
-  w.end_burst();
-}
-
 }  // namespace
 
 std::span<const action> exec_actions() {
-  static constexpr action all[] = {{5, instantiate}, {6, launch}, {1, upload},  {3, update},
-                                   {2, set_node},    {2, enable}, {1, destroy}, {4, at_once}};
+  static constexpr action all[] = {{5, instantiate},   {6, launch}, {1, upload}, {3, update},
+                                   {2, set_exec_node}, {2, enable}, {1, destroy}};
   return all;
 }
 

@@ -48,7 +48,7 @@ CUresult add(world& w, CUgraphNode* node, CUgraph to, const std::vector<CUgraphN
 
 node_state any_description(world& w, number g) {
   node_state n{.graph = g, .kind = node_kind::empty};
-  const unsigned choice = w.d.below(8);
+  const unsigned choice = w.d.below(6);
   n.event = choice == 1 ? w.any_event(true) : -1;
   if (choice > 1) {
     n.what = w.any_work(g);

@@ -41,6 +41,8 @@ std::size_t live(const auto& objects) {
   return count;
 }
 
+}  // namespace
+
 void work_in_stream(world& w) {
   const number s = w.any_stream(w.d.below(5) != 0);
   const capture_state* const c = w.m.capture_of(s);
@@ -48,6 +50,8 @@ void work_in_stream(world& w) {
   for (unsigned left = 1 + w.d.below(3); left > 0; --left)
     submit(w, thread, s, w.any_work(c == nullptr ? -1 : c->graph));
 }
+
+namespace {
 
 void create_stream(world& w) {
   if (live(w.m.streams) >= most + thread_count) return;

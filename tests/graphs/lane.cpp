@@ -29,10 +29,11 @@ lane::lane() {
     void* memory = nullptr;
     result = d.cuCtxSetCurrent(context_);
     if (result != CUDA_SUCCESS || words_ != nullptr) return;
-    result = d.cuMemAllocHost_v2(&memory, word_count * sizeof(std::uint32_t));
+    result = d.cuMemAllocHost_v2(&memory, (word_count + 1) * sizeof(std::uint32_t));
     words_ = static_cast<std::uint32_t*>(memory);
   });
   must(result, "the set-up of a lane");
+  words_[word_count] = 0;
   clear_words();
 }
 
@@ -73,6 +74,8 @@ std::vector<std::uint32_t> lane::words() const {
   for (std::size_t i = 0; i < found.size(); ++i) found[i] = std::atomic_ref{words_[i]}.load(std::memory_order_relaxed);
   return found;
 }
+
+void lane::open() noexcept { std::atomic_ref{words_[word_count]}.store(++openings_); }
 
 void lane::clear_words() { std::memset(words_, 0, word_count * sizeof(std::uint32_t)); }
 

@@ -38,6 +38,11 @@ class lane {
   [[nodiscard]] CUdeviceptr address(int slot) const noexcept;
   [[nodiscard]] int slot_at(CUdeviceptr address) const noexcept;
 
+  // A word that streams wait for: with open() it reaches what next_opening() says.
+  [[nodiscard]] CUdeviceptr gate() const noexcept { return address(static_cast<int>(word_count)); }
+  [[nodiscard]] std::uint32_t next_opening() const noexcept { return openings_ + 1; }
+  void open() noexcept;
+
   // The next slot and the host function of a label, both from 0 on in a sequence. A label is what `ran` is given.
   int next_slot();
   [[nodiscard]] bool has_slots() const noexcept { return slots_.load() + 1 < word_count; }
@@ -58,7 +63,8 @@ class lane {
   };
 
   CUcontext context_ = nullptr;
-  std::uint32_t* words_ = nullptr;
+  std::uint32_t* words_ = nullptr;  // one behind them is the gate
+  std::uint32_t openings_ = 0;
   std::atomic<std::size_t> slots_{0};
   std::deque<host_label> labels_;  // never freed: a host function may come late where a driver is wrong
   std::mutex mutex_;

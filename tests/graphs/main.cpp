@@ -126,6 +126,9 @@ int run_all(const options& o) {
 
 int main(int count, char** arguments) {
   for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, tell_seed);
+  // Read by a GPU's driver when it starts: what is loaded at the first use would wait for streams that are held.
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
     const options o = parse(count, arguments);
     (void)weir::current_driver();

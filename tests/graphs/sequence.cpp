@@ -9,8 +9,8 @@ namespace weir::graphs {
 namespace {
 
 void step(world& w) {
-  static const std::array families{capture_actions(), stream_actions(), node_actions(), graph_actions(),
-                                   exec_actions()};
+  static const std::array families{capture_actions(), stream_actions(), node_actions(),
+                                   graph_actions(),   exec_actions(),   held_actions()};
   static const unsigned all = [] {
     unsigned sum = 0;
     for (const auto& family : families) {

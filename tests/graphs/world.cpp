@@ -58,7 +58,18 @@ void world::mark(unsigned thread, number stream) {
   });
 }
 
+void world::hold(number stream) {
+  number made = -1;
+  const answer expected = m.submit(stream, {}, made);
+  const unsigned thread = thread_for(stream);
+  call(thread, fmt::format("cuStreamWaitValue32({})", name(stream)), expected, [this, stream] {
+    return driver().cuStreamWaitValue32_v2(at(streams, stream), on.gate(), on.next_opening(), CU_STREAM_WAIT_VALUE_GEQ);
+  });
+  mark(thread, stream);
+}
+
 void world::settle() {
+  open();
   for (std::size_t i = 0; i < m.streams.size(); ++i) {
     if (m.streams[i].last == history::none) continue;
     on.threads().run(0, [&] {
@@ -82,6 +93,7 @@ void world::settle() {
 }
 
 void world::end() noexcept {
+  open();
   const auto& to = driver();
   const auto end_captures = [&] {
     auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;

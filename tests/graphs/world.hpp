@@ -89,7 +89,11 @@ class world {
 
   // Records the tail of a stream in which something was submitted that runs.
   void mark(unsigned thread, number stream);
-  // Waits for all that runs, and holds what was seen against the model.
+  // Holds a stream until open(), as other streams go on.
+  void hold(number stream);
+  void open() noexcept { on.open(); }
+  [[nodiscard]] bool has_much_work() const noexcept { return m.ran.size() > 1500; }
+  // Lets what is held go, waits for all that runs, and holds what was seen against the model.
   void settle();
   // Ends all that is there, whatever the model says of it.
   void end() noexcept;
@@ -124,8 +128,19 @@ struct action {
 [[nodiscard]] std::span<const action> node_actions();
 [[nodiscard]] std::span<const action> graph_actions();
 [[nodiscard]] std::span<const action> exec_actions();
+[[nodiscard]] std::span<const action> held_actions();
 
 // Work in a stream, of the model and of the driver.
 void submit(world& w, unsigned thread, number stream, const work& what);
+void record(world& w, unsigned thread, number event, number stream, unsigned flags);
+void launch_in(world& w, unsigned thread, number exec, number stream);
+
+// Steps that are also made while streams are held.
+void work_in_stream(world& w);
+void record_or_wait(world& w);
+void launch(world& w);
+void update(world& w);
+void set_exec_node(world& w);
+void enable(world& w);
 
 }  // namespace weir::graphs
