@@ -1,5 +1,4 @@
 // api/memory_pool.cpp - pools: made, kept, looked at, and made a device's own.
-#include <weir/context.hpp>
 #include <weir/deferred.hpp>
 #include <weir/memory_pool.hpp>
 
@@ -10,7 +9,6 @@
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
 #include "api/relaxed_captures.hpp"
-#include "api/stream_state.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -23,41 +21,6 @@ using detail::driver;
 using detail::usable;
 
 namespace detail {
-namespace {
-
-// Would a wait for the whole context break none of the captures that can be known of?
-bool breaks_no_capture(CUstream stream, call_site at) {
-  if (!may_free()) return false;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  check(driver().cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing", stream_ref{stream}, at);
-  return status == CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-// Lets everything that is freed already come back.
-void make_room(memory_pool_ref pool, CUstream stream, call_site at) {
-  drain_deferred();
-  context_ref{context_of(stream, at)}.sync(at);
-  pool.trim(0, at);
-}
-
-}  // namespace
-
-CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t bytes, call_site at) {
-  constexpr const char* call = "cuMemAllocFromPoolAsync";
-  const CUstream handle = usable(stream, call, at);
-  const CUmemoryPool from = usable(pool, call, at);
-  const relaxed_in_our_captures unharmed{at};
-  CUdeviceptr address = 0;
-  CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
-  for (int left = pool.retries(); answer == CUDA_ERROR_OUT_OF_MEMORY && left > 0 && breaks_no_capture(handle, at);
-       --left) {
-    make_room(pool, handle, at);
-    answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);
-  }
-  check(answer, call, pool, at);
-  return address;
-}
-
 namespace {
 
 // A flag of the driver's is an int, everything else has 64 bits.

@@ -1,0 +1,33 @@
+// api/node_owners.hpp - owners that graphs keep for the parameters of nodes.
+#pragma once
+
+#include "api/check.hpp"
+
+#include <weir/graph_node.hpp>
+
+#include <vector>
+
+namespace weir::detail {
+
+// Owners that a graph keeps for parameters of a node. Given up again unless they are kept.
+class node_owners {
+ public:
+  node_owners(CUgraph graph, owner_list owners, call_site at);
+  node_owners(const node_owners&) = delete;
+  node_owners& operator=(const node_owners&) = delete;
+  ~node_owners();
+
+  // They are the node's now; those before are given up.
+  void keep_for(CUgraphNode node) noexcept;
+
+ private:
+  explicit node_owners(CUgraph graph) noexcept : graph_{graph} {}
+
+  CUgraph graph_;
+  std::vector<CUuserObject> objects_;
+};
+
+// The graph has so many references less.
+void give_up(CUgraph graph, const std::vector<CUuserObject>& objects) noexcept;
+
+}  // namespace weir::detail
