@@ -1,6 +1,7 @@
 // cases/gmem_places.cpp - memory nodes that allocate elsewhere than on a device, and of other kinds.
 #include "probe/probe.hpp"
 
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,19 @@ CUresult add_placed(CUmemAllocationType type, CUmemLocationType where, int id, C
   return res;
 }
 
+struct named_place {
+  const char* key;
+  CUmemLocationType where;
+  int id;
+};
+
+// What each place is answered with, and how many nodes there are then.
+void add_in_each(Rec& r, CUmemAllocationType type, std::initializer_list<named_place> places) {
+  Graph gr;
+  for (const auto& [key, where, id] : places) r.k(key, add_placed(type, where, id, gr));
+  r.k("nodes", count_nodes(gr));
+}
+
 long long used_memory() {
   cuuint64_t v = 0;
   OK(cuDeviceGetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &v));
@@ -30,15 +44,11 @@ long long used_memory() {
 
 void gmem_places_cases() {
   add("gmem.place_pinned", [](Rec& r) {
-    Graph gr;
-    const auto at = [&](const char* key, CUmemLocationType where, int id) {
-      r.k(key, add_placed(CU_MEM_ALLOCATION_TYPE_PINNED, where, id, gr));
-    };
-    at("host", CU_MEM_LOCATION_TYPE_HOST, 0);
-    at("numa", CU_MEM_LOCATION_TYPE_HOST_NUMA, 0);
-    at("numa_99", CU_MEM_LOCATION_TYPE_HOST_NUMA, no_such_id);
-    at("numa_current", CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0);
-    r.k("nodes", count_nodes(gr));
+    add_in_each(r, CU_MEM_ALLOCATION_TYPE_PINNED,
+                {{"host", CU_MEM_LOCATION_TYPE_HOST, 0},
+                 {"numa", CU_MEM_LOCATION_TYPE_HOST_NUMA, 0},
+                 {"numa_99", CU_MEM_LOCATION_TYPE_HOST_NUMA, no_such_id},
+                 {"numa_current", CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0}});
   });
   add("gmem.place_managed", ISO, [](Rec& r) {
     Stream s(NB);
@@ -66,15 +76,11 @@ void gmem_places_cases() {
     OK(cuStreamSynchronize(s));
   });
   add("gmem.place_managed_elsewhere", [](Rec& r) {
-    Graph gr;
-    const auto at = [&](const char* key, CUmemLocationType where, int id) {
-      r.k(key, add_placed(CU_MEM_ALLOCATION_TYPE_MANAGED, where, id, gr));
-    };
-    at("none", CU_MEM_LOCATION_TYPE_NONE, 0);
-    at("host", CU_MEM_LOCATION_TYPE_HOST, 0);
-    at("numa", CU_MEM_LOCATION_TYPE_HOST_NUMA, 0);
-    at("device_99", CU_MEM_LOCATION_TYPE_DEVICE, no_such_id);
-    r.k("nodes", count_nodes(gr));
+    add_in_each(r, CU_MEM_ALLOCATION_TYPE_MANAGED,
+                {{"none", CU_MEM_LOCATION_TYPE_NONE, 0},
+                 {"host", CU_MEM_LOCATION_TYPE_HOST, 0},
+                 {"numa", CU_MEM_LOCATION_TYPE_HOST_NUMA, 0},
+                 {"device_99", CU_MEM_LOCATION_TYPE_DEVICE, no_such_id}});
   });
 }
 
