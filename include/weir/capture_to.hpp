@@ -51,7 +51,9 @@ class WEIR_EXPORT scoped_capture_to {
 // Strong: if the body throws, or a stream was not joined (stream_capture_unjoined), the graph is as it was before, but for
 // what it keeps; only a graph that allocates or frees holds on to its nodes, and what cannot be taken out is told to
 // on_unraised_error. There is one exception: if the capture breaks (stream_capture_invalidated), or a stream that joined
-// past weir was not joined, the driver destroys the graph: `into` is closed then.
+// past weir was not joined, the driver destroys the graph: `into` is closed then. And if the body ends the capture past
+// weir (illegal_state), the graph is what that end made of it: with what was recorded, or, where that end failed, destroyed;
+// then release() it.
 // Refused, with nothing begun: what capture() refuses, a graph that is being captured already (illegal_state), and, by
 // name, a node that is none or of another graph (invalid_value). With drivers before CUDA 12.3: call_requires_newer_driver.
 // cuStreamBeginCaptureToGraph, cuGraphGetNodes, cuStreamGetCaptureInfo, cuStreamEndCapture.
@@ -79,7 +81,8 @@ void capture_to(stream_ref stream, const graph& into, Body&& body, frontier_list
                 capture_options options = {}, call_site at = call_site::current()) = delete;
 
 // By hand. A graph of our own is moved in, and end_capture() gives it back: until then it is the capture's, and where there
-// is no graph at the end, this one is gone with what it was. If this throws, the caller still has it. Refusals as above.
+// is no graph at the end, this one is gone with what it was. It is instantiated in the context that it was captured in
+// first. If this throws, the caller still has it; closed only where the driver has destroyed it. Refusals as above.
 // cuStreamBeginCaptureToGraph, cuStreamGetCaptureInfo.
 WEIR_EXPORT void begin_capture_to(stream_ref stream, graph&& into, frontier_list after = {},
                                   capture_options options = {}, call_site at = call_site::current());

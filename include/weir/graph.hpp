@@ -29,6 +29,9 @@ namespace detail {
 // launch that has it is gone; here and now if the graph cannot take it.
 WEIR_EXPORT void keep_in_graph(CUgraph_st* graph, chore& object, call_site at);
 
+// The context that a graph is instantiated in; null if nobody knows.
+[[nodiscard]] CUctx_st* home_of(const graph& captured) noexcept;
+
 template <class Owner>
 void keep_owner(CUgraph_st* graph, Owner&& owner, call_site at) {
   using kept = std::decay_t<Owner>;
@@ -274,6 +277,7 @@ class WEIR_EXPORT graph {
   friend bool operator==(const graph& a, const graph& b) noexcept { return a.handle_ == b.handle_; }
 
  private:
+  friend CUctx_st* detail::home_of(const graph& captured) noexcept;
   graph(CUgraph_st* handle, CUctx_st* context) noexcept : handle_{handle}, context_{context} {}
 
   CUgraph_st* handle_;

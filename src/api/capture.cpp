@@ -38,11 +38,11 @@ void keep_green(graph_ref graph, CUcontext context, call_site at) {
   if (green_state* const green = hold_green(context)) graph.keep(green_share{*green}, at);
 }
 
-graph own(const ended_capture& ended, call_site at) {
-  graph owned = graph::adopt(ended.graph, context_ref{ended.context}, at);
-  keep_green(owned, ended.context, at);
-  return owned;
-}
+namespace {
+
+graph own(const ended_capture& ended, call_site at) { return graph::adopt(ended.graph, context_ref{ended.home}, at); }
+
+}  // namespace
 
 scoped_capture::scoped_capture(stream_ref stream, capture_options options, call_site at)
     : stream_{stream}, graph_{nullptr}, at_{at} {

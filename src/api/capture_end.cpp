@@ -65,11 +65,6 @@ void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) no
   });
 }
 
-// The driver has destroyed a graph that was somebody else's.
-void forget_given(CUgraph graph) noexcept {
-  if (any_graph_noted() && root_of(graph) == graph) forget_graph(graph);
-}
-
 // The given graph, which is still there, is as it was before the capture.
 [[noreturn, gnu::cold]] void fail_given(errc code, stream_ref stream, const open_capture& what, std::string why,
                                         bool& is_gone, call_site at) {
@@ -82,10 +77,10 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const lo
   capture_registry::instance().begin_end(what.id);
   const driver_end end = end_in_driver(stream.get());
   std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
-  if (end.answer == CUDA_SUCCESS) return {end.graph, what.context};
+  if (end.answer == CUDA_SUCCESS) return {end.graph, what.home};
   if (what.given && end.graph == nullptr) {
     is_gone = true;
-    forget_given(what.graph);
+    forget_graph(what.graph);
   } else if (what.given) {
     if (record != nullptr) take_out_recorded(end.graph, record->before);
   } else if (end.graph != nullptr) {
@@ -107,6 +102,28 @@ std::optional<open_capture> find_lone(unsigned long long scope, CUstream stream)
     if (what.options.mode == capture_mode::relaxed || what.thread == thread_number()) found = what;
   });
   return found;
+}
+
+// The id of what end_capture(), or end_capture_to(), of that stream would end here and now; 0 if weir knows of none.
+unsigned long long find_endable(CUstream stream, bool given) {
+  unsigned long long found = 0;
+  capture_registry::instance().each([&](const capture_record& record) {
+    const open_capture& what = record.what;
+    if (what.scoped || what.given != given || !record.begun_in(stream)) return;
+    if (what.options.mode == capture_mode::relaxed || what.thread == thread_number()) found = what.id;
+  });
+  return found;
+}
+
+// Is the stream in no capture any more, or in another one than the scope's? 0 is that of no scope.
+bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept {
+  return status == CU_STREAM_CAPTURE_STATUS_NONE ||
+         (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && scope != 0 && id != scope);
+}
+
+std::string to_text_ended_past_weir(const open_capture& what) {
+  return to_text(what) + " was ended past weir" +
+         (what.given ? "; the graph has what that end left in it, if it is there" : "");
 }
 
 // Throws, with the capture living on, unless it is known and ends here and now.
@@ -153,14 +170,17 @@ ended_capture end_known(stream_ref stream, unsigned long long scope, bool given,
   if (scope != 0 && !given) {
     if (const auto lone = find_lone(scope, handle)) return end_and_take(stream, *lone, {}, is_gone, at);
   }
-  const capture_part part = capture_part_of(handle, at);
+  capture_part part;
+  if (const CUresult answer = ask_capture(handle, part); answer != CUDA_SUCCESS) {
+    const unsigned long long ours = scope == 0 ? find_endable(handle, given) : 0;
+    if (ours != 0) is_gone = abandon_open_capture(stream, ours);
+    check(answer, "cuStreamGetCaptureInfo", stream, at);
+  }
   known_capture known = find_known(handle, part);
-  if (part.status == CU_STREAM_CAPTURE_STATUS_NONE) {
+  if (has_ended(scope, part.status, part.id)) {
     const auto stale = capture_registry::instance().take(scope != 0 ? scope : known.what.id);
-    fail(
-        errc::illegal_state, end_call, to_string(stream),
-        stale != nullptr ? to_text(stale->what) + " was ended past weir" : "it does not capture; begin_capture() first",
-        at);
+    fail(errc::illegal_state, end_call, to_string(stream),
+         stale != nullptr ? to_text_ended_past_weir(stale->what) : "it does not capture; begin_capture() first", at);
   }
   ended_capture ended;
   if (known.what.id == 0) {
@@ -227,10 +247,14 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
   const auto ending = capture_registry::instance().take(scope);
   if (ending == nullptr) return false;  // it has ended
   const bool given = ending->what.given;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  // Past weir: what there is now is none of ours.
+  if (ask_which_capture(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id)) return false;
   if (given) join_all_before_end(stream.get());
   const driver_end end = end_in_driver(stream.get());
   if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
-  if (given && end.graph == nullptr) forget_given(ending->what.graph);
+  if (given && end.graph == nullptr) forget_graph(ending->what.graph);
   if (!given && end.graph != nullptr) {
     check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
   }

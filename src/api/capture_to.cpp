@@ -9,8 +9,13 @@ namespace detail {
 scoped_capture_to::scoped_capture_to(stream_ref stream, graph_ref into, graph* owner, frontier_list after,
                                      capture_options options, call_site at)
     : stream_{stream}, graph_{into}, owner_{owner}, at_{at} {
-  const capture_target target{into.get(), after, true};
-  id_ = begin_open_capture(stream, options, true, at, &target).id;
+  capture_target target{into.get(), after, true};
+  try {
+    id_ = begin_open_capture(stream, options, true, at, &target).id;
+  } catch (...) {
+    if (target.is_gone) close_owner();
+    throw;
+  }
 }
 
 scoped_capture_to::~scoped_capture_to() {
@@ -36,13 +41,18 @@ void scoped_capture_to::close_owner() noexcept {
 }  // namespace detail
 
 void begin_capture_to(stream_ref stream, graph&& into, frontier_list after, capture_options options, call_site at) {
-  const detail::capture_target target{into.get(), after, false};
-  static_cast<void>(detail::begin_open_capture(stream, options, false, at, &target));
+  detail::capture_target target{into.get(), after, false, detail::home_of(into)};
+  try {
+    static_cast<void>(detail::begin_open_capture(stream, options, false, at, &target));
+  } catch (...) {
+    if (target.is_gone) static_cast<void>(into.release());
+    throw;
+  }
   static_cast<void>(into.release());
 }
 
 void begin_capture_to(stream_ref stream, graph_ref into, frontier_list after, capture_options options, call_site at) {
-  const detail::capture_target target{into.get(), after, true};
+  detail::capture_target target{into.get(), after, true};
   static_cast<void>(detail::begin_open_capture(stream, options, false, at, &target));
 }
 

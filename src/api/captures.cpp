@@ -47,6 +47,17 @@ CUresult begin_in_driver(CUstream stream, const capture_target* into, driver_fro
                                               as_number);
 }
 
+// Of a capture that has just begun and shall not be. Nothing has been recorded.
+void take_back(CUstream stream, capture_target* into) noexcept {
+  const CUgraph graph = end_in_driver(stream).graph;
+  if (into != nullptr) {
+    into->is_gone = graph == nullptr;
+    if (into->is_gone) forget_graph(into->graph);
+  } else if (graph != nullptr) {
+    check_unraised(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
+  }
+}
+
 void expect_target(const capture_target& into, const char* call, call_site at) {
   if (into.graph == nullptr) fail(errc::invalid_handle, call, "no graph", "there is no graph to capture into", at);
   static_cast<void>(finished(graph_ref{into.graph}, call, at));
@@ -83,7 +94,7 @@ bool drop_ended_captures() noexcept {
 }
 
 open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at,
-                                const capture_target* into) {
+                                capture_target* into) {
   const char* const call = into == nullptr ? begin_call : begin_into_call;
   const CUstream handle = usable(stream, call, at);
   if (is_legacy(handle)) {
@@ -99,6 +110,7 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   open_capture& what = record->what;
   what.origin = handle;
   what.context = context_of(handle, at);
+  what.home = into != nullptr && into->home != nullptr ? into->home : what.context;
   what.options = options;
   what.scoped = scoped;
   what.given = into != nullptr && into->given;
@@ -108,23 +120,24 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   if (what.given) {
     record->before = nodes_of(into->graph, at);
     std::ranges::sort(record->before);
-    keep_green(graph_ref{into->graph}, what.context, at);
   }
+  if (into != nullptr) keep_green(graph_ref{into->graph}, what.context, at);
   // A stream that captures already answers with an error, and its capture lives on: asking first would only cost.
   if (const CUresult answer = begin_in_driver(handle, into, after, options.mode); answer != CUDA_SUCCESS) {
     fail_to_begin(handle, call, answer, at);
   }
-  capture_part part;
-  if (const CUresult answer = ask_capture(handle, part); answer != CUDA_SUCCESS) {
-    const CUgraph graph = end_in_driver(handle).graph;
-    if (graph != nullptr && into == nullptr) {
-      check_unraised(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
+  try {
+    const capture_part part = capture_part_of(handle, at);
+    what.id = part.id;
+    what.graph = part.graph;
+    if (into == nullptr && part.graph != nullptr) {  // there is none if a call of another thread broke it just now
+      forget_graph(part.graph);
+      keep_green(graph_ref{part.graph}, what.context, at);
     }
-    check(answer, "cuStreamGetCaptureInfo", stream, at);
+  } catch (...) {
+    take_back(handle, into);
+    throw;
   }
-  what.id = part.id;
-  what.graph = part.graph;
-  if (into == nullptr) forget_graph(part.graph);
   const open_capture begun = what;
   capture_registry::instance().add(std::move(record));
   return begun;

@@ -23,7 +23,8 @@ struct open_capture {
   CUstream origin = nullptr;
   unsigned long long id = 0;
   CUgraph graph = nullptr;
-  CUcontext context = nullptr;
+  CUcontext context = nullptr;  // of the stream
+  CUcontext home = nullptr;     // where the graph is to be instantiated
   capture_options options;
   bool scoped = false;   // ended by its scope, and by nobody else
   bool given = false;    // into a graph that is somebody else's, before and after
@@ -39,19 +40,21 @@ struct open_capture {
 struct capture_target {
   CUgraph graph;
   frontier_list after;
-  bool given;  // it stays somebody else's; else it is the capture's from the begin on
+  bool given;                // it stays somebody else's; else it is the capture's from the begin on
+  CUcontext home = nullptr;  // where it was captured before; null if nobody knows
+  bool is_gone = false;      // the begin has failed, and the driver has destroyed it
 };
 
 // Begins one and remembers it; throws with nothing begun.
 [[nodiscard]] open_capture begin_open_capture(stream_ref stream, capture_options options, bool scoped, call_site at,
-                                              const capture_target* into = nullptr);
+                                              capture_target* into = nullptr);
 
-// Ends the capture of that stream, which `scope` names if it is a scope's, and gives the graph and the context.
+// Ends the capture of that stream, which `scope` names if it is a scope's, and gives the graph and where to instantiate it.
 // Throws where that is not as it should be: the graph is gone then, a given one only if the capture was broken, or streams
 // were not joined of which weir knows nothing, which `is_gone` tells. One that is still there is as it was.
 struct ended_capture {
   CUgraph graph = nullptr;
-  CUcontext context = nullptr;
+  CUcontext home = nullptr;
 };
 [[nodiscard]] ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at);
 ended_capture end_given_capture(stream_ref stream, unsigned long long scope, bool& is_gone, call_site at);
@@ -60,8 +63,7 @@ ended_capture end_given_capture(stream_ref stream, unsigned long long scope, boo
 // given one gone?
 bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept;
 
-// The graph of a capture as the caller's own. What lives as long as graphs of the streams of that context need it, lives.
-[[nodiscard]] graph own(const ended_capture& ended, call_site at);
+// What lives as long as graphs of the streams of that context need it, lives.
 void keep_green(graph_ref graph, CUcontext context, call_site at);
 
 // Held while a capture is begun, and while weir's own thread marks streams that must not capture: the mark would be a part

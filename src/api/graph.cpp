@@ -117,6 +117,8 @@ void CUDA_CB let_go_of_kept(void* data) { detail::leave_chore(*static_cast<detai
 
 }  // namespace
 
+CUctx_st* detail::home_of(const graph& captured) noexcept { return captured.context_; }
+
 void detail::keep_in_graph(CUgraph_st* graph, chore& object, call_site at) {
   // Until the driver has it, it is destroyed here.
   struct guard {

@@ -212,5 +212,58 @@ TEST_F(CaptureTo, OneThatBrokeAndThrewTakesTheGraphWithIt) {
   expect_ordinary();
 }
 
+// Nobody can tell any more whether the graph is still there: what the driver left is left.
+TEST_F(CaptureTo, OneThatTheBodyEndsPastWeirLeavesTheGraphAsThatEndDid) {
+  const test::unraised_errors unraised;
+  const auto end_past_weir = [&] {
+    fill(s, x, 2);
+    abi::CUgraph ended = nullptr;
+    EXPECT_EQ(detail::driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_SUCCESS);
+    EXPECT_EQ(ended, g.get());
+  };
+  const auto failure = failure_of([&] { capture_to(s, g, end_past_weir, a); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::illegal_state);
+  EXPECT_TRUE(says(*failure, "has what that end left in it")) << failure->what();
+  ASSERT_FALSE(g.closed());
+  EXPECT_EQ(g.node_count(), 2u);
+  EXPECT_THROW(capture_to(s, g,
+                          [&] {
+                            end_past_weir();
+                            throw std::runtime_error{"the body's"};
+                          }),
+               std::runtime_error);
+  ASSERT_FALSE(g.closed()) << "the same, whatever comes out";
+  EXPECT_EQ(g.node_count(), 3u);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
+// Nor is a capture of somebody else's ended in its place.
+TEST_F(CaptureTo, ACaptureThatBeganInItsPlaceLivesOn) {
+  const auto begin_another = [&] {
+    abi::CUgraph ended = nullptr;
+    EXPECT_EQ(detail::driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_SUCCESS);
+    EXPECT_EQ(detail::driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+              abi::CUDA_SUCCESS);
+    fill(s, x, 2);
+  };
+  const auto end_it = [&] {
+    ASSERT_EQ(capture_status_of(s), capture_status::active);
+    EXPECT_EQ(end_capture(s).node_count(), 1u);
+    EXPECT_EQ(g.node_count(), 1u);
+  };
+  EXPECT_EQ(result_of([&] { capture_to(s, g, begin_another); }), errc::illegal_state);
+  end_it();
+  EXPECT_THROW(capture_to(s, g,
+                          [&] {
+                            begin_another();
+                            throw std::runtime_error{"the body's"};
+                          }),
+               std::runtime_error);
+  end_it();
+  expect_as_before();
+}
+
 }  // namespace
 }  // namespace weir

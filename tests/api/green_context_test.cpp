@@ -1,6 +1,8 @@
 // green_context_test.cpp - a device divided, and contexts that have a part of it.
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
+#include <weir/capture_frontier.hpp>
+#include <weir/capture_to.hpp>
 #include <weir/copy.hpp>
 #include <weir/deferred.hpp>
 #include <weir/fill.hpp>
@@ -230,6 +232,39 @@ TEST_F(GreenContext, AnExecutableKeepsItAlive) {
     run->launch(s);
     s.sync();
     EXPECT_EQ(runs, 3);
+  }
+  EXPECT_TRUE(is_destroyed_once(calls));
+  drain_deferred();
+}
+
+// What is added to it in another context's stream changes nothing of that.
+TEST_F(GreenContext, AGraphThatIsCapturedIntoIsStillOfTheContextThatItWasCapturedIn) {
+  const stream s{gpu};
+  int runs = 0;
+  const auto count = [&runs] { ++runs; };
+  const failing_table calls;
+  {
+    std::optional<graph_exec> run;
+    {
+      const green_context part{some()};
+      const stream in_part{part};
+      graph recorded = capture(in_part, [&] { launch_host(in_part, count); });
+      begin_capture_to(s, std::move(recorded));
+      launch_host(s, count);
+      run = end_capture(s).instantiate();
+    }
+    ASSERT_TRUE(run->update(capture(s,
+                                    [&] {
+                                      launch_host(s, count);
+                                      update_capture_dependencies(s, {}, dependency_update::set);
+                                      launch_host(s, count);
+                                    },
+                                    {.join_forks = true})));
+    run->launch(s);
+    s.sync();
+    EXPECT_EQ(runs, 2);
+    drain_deferred();
+    EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
   }
   EXPECT_TRUE(is_destroyed_once(calls));
   drain_deferred();

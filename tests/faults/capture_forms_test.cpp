@@ -156,6 +156,63 @@ TEST_F(CaptureFormsFaults, AGraphThatIsMovedInIsNeverOwnedTwice) {
   });
 }
 
+// What the begin cannot take back the driver has destroyed: nobody does so a second time.
+TEST_F(CaptureFormsFaults, ABeginThatCannotBeTakenBackTakesTheGraphWithIt) {
+  const auto attempt = [&](const auto& begin) {
+    graph g;
+    CUgraph_st* const handle = g.get();
+    {
+      failing_table faults;
+      faults.fail(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+      faults.fail_from(&driver_table::cuStreamEndCapture, 1, abi::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+      EXPECT_EQ(result_of([&] { begin(g); }), errc::system_not_ready);
+    }
+    EXPECT_TRUE(g.closed());
+    abi::CUgraph still = nullptr;  // for the driver has not seen the end
+    EXPECT_EQ(detail::driver().cuStreamEndCapture(s.get(), &still), abi::CUDA_SUCCESS);
+    EXPECT_EQ(still, handle);
+    if (g.closed()) EXPECT_EQ(detail::driver().cuGraphDestroy(still), abi::CUDA_SUCCESS);
+  };
+  attempt([&](graph& g) { begin_capture_to(s, std::move(g)); });
+  attempt([&](graph& g) { capture_to(s, g, [] { FAIL(); }); });
+}
+
+// The same where it can be taken back: the graph stays with its owner.
+TEST_F(CaptureFormsFaults, ABeginThatIsTakenBackLeavesTheGraph) {
+  graph g;
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    EXPECT_EQ(result_of([&] { begin_capture_to(s, std::move(g)); }), errc::system_not_ready);
+  }
+  ASSERT_FALSE(g.closed());
+  EXPECT_EQ(g.node_count(), 0u);
+}
+
+// An end by hand is the end, also where not even the first question is answered.
+TEST_F(CaptureFormsFaults, AnEndByHandThatLearnsNothingEndsTheCapture) {
+  const auto fail_the_question = [&](const auto& end) {
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    EXPECT_EQ(result_of(end), errc::system_not_ready);
+  };
+  begin_capture(s);
+  fill(s, x, 1);
+  // Of another's nothing is known, and it lives on.
+  fail_the_question([&] { static_cast<void>(end_capture(t)); });
+  fail_the_question([&] { static_cast<void>(end_capture_to(s)); });
+  EXPECT_EQ(capture_status_of(s), capture_status::active);
+  fail_the_question([&] { static_cast<void>(end_capture(s)); });
+  EXPECT_EQ(capture_status_of(s), capture_status::none);
+
+  graph g;
+  begin_capture_to(s, g.ref());
+  fill(s, x, 1);
+  fail_the_question([&] { static_cast<void>(end_capture_to(s)); });
+  EXPECT_EQ(capture_status_of(s), capture_status::none);
+  EXPECT_EQ(g.node_count(), 0u);
+}
+
 TEST_F(CaptureFormsFaults, WhereNobodySaysWhatWasJoinedTheGraphIsAsBeforeToo) {
   graph g;
   const graph_node a = g.add(fill_parameters{x, 1});

@@ -1,4 +1,5 @@
 // green_context_test.cpp - divided devices when the driver refuses.
+#include <weir/capture.hpp>
 #include <weir/green_context.hpp>
 
 #include <gtest/gtest.h>
@@ -38,6 +39,19 @@ TEST_F(GreenContextFaults, StreamsInIt) {
   const stream s{green};
   every_call_may_fail([&] { static_cast<void>(sm_part::of(s)); });
   every_call_may_fail([&] { return s.record(); });
+}
+
+// What lets its graph live is taken before there is anything to lose.
+TEST_F(GreenContextFaults, CapturesInIt) {
+  const green_context green{by.groups[0]};
+  const stream s{green};
+  every_call_may_fail([&] { return capture(s, [] {}); });
+  begin_capture(s);
+  failing_table faults;
+  faults.fail_from(&driver_table::cuUserObjectCreate, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  EXPECT_EQ(end_capture(s).node_count(), 0u);
+  EXPECT_EQ(result_of([&] { begin_capture(s); }), errc::system_not_ready);
+  EXPECT_EQ(capture_status_of(s), capture_status::none);
 }
 
 TEST_F(GreenContextFaults, Using) {
