@@ -4,6 +4,7 @@
 #include "api/graph_book.hpp"
 #include "api/never_destroyed.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string_view>
@@ -50,7 +51,12 @@ void library::take(CUgraph graph, std::vector<books::node_type>& out) {
 void library::drop(CUgraph graph) noexcept {
   const books::node_type gone = all.extract(graph);
   if (gone.empty()) return;
-  if (book* const whole = find(gone.mapped().whole)) std::erase(whole->parts, graph);
+  if (book* const whole = find(gone.mapped().whole)) {
+    std::erase(whole->parts, graph);
+    if (const auto notes = whole->nodes.find(gone.mapped().node); notes != whole->nodes.end()) {
+      std::ranges::replace(notes->second.conditional.bodies, graph, CUgraph{});
+    }
+  }
   for (const CUgraph part : gone.mapped().parts) drop(part);
 }
 

@@ -44,7 +44,7 @@ class room_for_parts {
 // The root that the graph is known to be a part of; itself if it is known to be none's.
 [[nodiscard]] abi::CUgraph root_of(abi::CUgraph graph) noexcept;
 
-// The bodies of a conditional node.
+// The bodies of a conditional node. One that the driver has destroyed, with a capture into it that broke, is null.
 struct noted_conditional {
   unsigned type = 0;
   std::vector<abi::CUgraph> bodies;

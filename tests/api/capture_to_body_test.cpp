@@ -1,14 +1,18 @@
 // capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
 #include <weir/capture_to.hpp>
 #include <weir/conditional_node.hpp>
+#include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "capture_fixture.hpp"
+#include "driver/table.hpp"
 #include "support/errors.hpp"
 
 namespace weir {
@@ -65,6 +69,25 @@ TEST_F(CaptureToBody, WhatABodyThrowsLeavesItAsItWas) {
   EXPECT_EQ(node.body().node_count(), 0u);
   g.instantiate().launch(s);
   s.sync();
+}
+
+// The driver destroys the body of a capture that broke. Nothing asks about it afterwards.
+TEST_F(CaptureToBody, ABrokenCaptureTakesTheBodyWithIt) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  const auto failure = failure_of([&] {
+    capture_to(s, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); });
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+  const auto refused = failure_of([&] { static_cast<void>(node.body()); });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->result(), errc::illegal_state);
+  EXPECT_TRUE(says(*refused, "capture into it broke")) << refused->what();
+  EXPECT_EQ(node.bodies(), std::vector{graph_ref{nullptr}});
+  EXPECT_EQ(node.type(), conditional_kind::if_nonzero);
+  EXPECT_NE(drawing_of(g).find("if"), std::string::npos);
+  expect_ordinary();
 }
 
 }  // namespace
