@@ -23,8 +23,8 @@ namespace weir {
 // capture that weir has begun all that holds anyway. Other streams join and have to be joined again, as ever (stream_fork).
 // The end of the object, and so of the function, should come before the end of the capture; afterwards weir knows nothing
 // of the capture any more.
-// It stays where it is, on the thread that made it. Several in one capture have to nest: weir knows of the capture by the
-// first, until that ends.
+// It stays where it is, on the thread that made it. There may be several in one capture, which end in any order: weir knows
+// of it until the last one ends.
 class WEIR_EXPORT outer_capture {
  public:
   // Refused: a stream that does not capture (illegal_state), whose capture is broken (stream_capture_invalidated); in a host
@@ -52,7 +52,7 @@ class WEIR_EXPORT outer_capture {
   stream_ref stream_;
   graph_ref graph_;
   unsigned long long id_;
-  bool entered_ = false;  // weir knows of the capture by this object
+  bool entered_ = false;  // weir knows of the capture by this object, and others like it
 };
 
 }  // namespace weir

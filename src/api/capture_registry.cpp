@@ -79,6 +79,22 @@ std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) no
   }
 }
 
+bool capture_registry::enter(unsigned long long id) noexcept {
+  bool entered = false;
+  each([&](capture_record& record) {
+    if (record.what.id != id || record.entered == 0) return;
+    ++record.entered;
+    entered = true;
+  });
+  return entered;
+}
+
+void capture_registry::let_go(unsigned long long id) noexcept {
+  bool is_last = false;
+  each([&](capture_record& record) { is_last |= record.what.id == id && --record.entered == 0; });
+  if (is_last) static_cast<void>(take(id));
+}
+
 void capture_registry::begin_end(unsigned long long id) noexcept {
   each([&](capture_record& record) { record.ending |= record.what.id == id; });
 }

@@ -57,6 +57,7 @@ struct capture_record {
   capture_offence first;
   bool broken_past_weir = false;  // found broken before weir knew of any call that could have done it
 
+  int entered = 0;      // of a capture begun past weir: how many outer_capture take part in it
   int asked = 0;        // about, by so many threads: until that is 0 it stays
   bool ending = false;  // whoever ends it takes the record, though the driver may call it ended already
   std::unique_ptr<capture_record> left;  // this, out of the registry: the last one who asks lets go of it
@@ -80,6 +81,10 @@ class capture_registry {
   void add(std::unique_ptr<capture_record> record) noexcept;
   // Takes the one of that id away, once nobody asks about it; null if there is none.
   [[nodiscard]] std::unique_ptr<capture_record> take(unsigned long long id) noexcept;
+  // For what takes part in the capture of that id: is it one that was begun past weir and is known? The last one to leave it
+  // takes it away.
+  [[nodiscard]] bool enter(unsigned long long id) noexcept;
+  void let_go(unsigned long long id) noexcept;
   // From here on the caller ends the one of that id, and takes it.
   void begin_end(unsigned long long id) noexcept;
 

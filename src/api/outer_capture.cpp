@@ -26,7 +26,8 @@ outer_capture::outer_capture(stream_ref stream, call_site at) : stream_{stream},
   }
   id_ = part.id;
   graph_ = graph_ref{part.graph};
-  if (detail::find_known(handle, part).what.id != 0) return;
+  entered_ = capture_registry::instance().enter(id_);
+  if (entered_ || detail::find_known(handle, part).what.id != 0) return;
   auto record = std::make_unique<detail::capture_record>(handle);
   capture_registry::instance().reserve();
   detail::open_capture& what = record->what;
@@ -40,12 +41,13 @@ outer_capture::outer_capture(stream_ref stream, call_site at) : stream_{stream},
   what.began = at;
   what.thread = detail::thread_number();
   what.thread_id = detail::thread_id();
+  record->entered = 1;
   capture_registry::instance().add(std::move(record));
   entered_ = true;
 }
 
 outer_capture::~outer_capture() {
-  if (entered_ && !detail::in_forked_child()) static_cast<void>(capture_registry::instance().take(id_));
+  if (entered_ && !detail::in_forked_child()) capture_registry::instance().let_go(id_);
 }
 
 }  // namespace weir

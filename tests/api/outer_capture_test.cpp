@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/captures.hpp"
 #include "capture_fixture.hpp"
 #include "support/errors.hpp"
 #include "support/foreign_capture.hpp"
@@ -105,6 +106,22 @@ TEST_F(OuterCapture, OtherStreamsJoinAndAreJoined) {
   }
   const graph g = graph::adopt(theirs.take());
   EXPECT_EQ(g.node_count(), 2u);
+}
+
+TEST_F(OuterCapture, SeveralInOneCaptureEndInAnyOrder) {
+  test::foreign_capture theirs{s};
+  std::optional<outer_capture> first{s};
+  std::optional<outer_capture> second{s};
+  std::optional<outer_capture> third{s};
+  second.reset();
+  first.reset();
+  EXPECT_EQ(result_of([&] { s.sync(); }), errc::stream_capture_unsupported) << "the third is there";
+  const auto refused = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->result(), errc::illegal_state);
+  third.reset();
+  EXPECT_FALSE(detail::captures_open());
+  EXPECT_TRUE(theirs.end());
 }
 
 TEST_F(OuterCapture, OneOfWeirsOwnIsEnteredAsWell) {
