@@ -1,37 +1,46 @@
 // api/graph_book_copies.cpp - the notes on a graph, for its copies.
 #include "api/check.hpp"
+#include "api/driver_frontier.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_parts.hpp"
 #include "api/node_notes.hpp"
 
 #include <algorithm>
-#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
 
 namespace weir::detail {
 namespace {
 
-// The nodes of a graph with the lines that added them; none of nodes that are gone, which no driver may be asked about.
-std::vector<node_site> sites_of_nodes(CUgraph graph, call_site at) {
-  std::vector<node_site> sites = noted_sites(graph);
-  if (sites.empty()) return sites;
-  constexpr const char* call = "cuGraphGetNodes";
-  std::size_t count = 0;
-  check(driver().cuGraphGetNodes(graph, nullptr, &count), call, subject::graph(graph), at);
-  std::vector<CUgraphNode> nodes(count);
-  if (count != 0) check(driver().cuGraphGetNodes(graph, nodes.data(), &count), call, subject::graph(graph), at);
-  std::ranges::sort(nodes);
-  std::erase_if(sites, [&](const node_site& site) { return !std::ranges::binary_search(nodes, site.node); });
-  return sites;
-}
+// Are those nodes still in the graph? No driver may be asked about one that is gone.
+class present_nodes {
+ public:
+  present_nodes(CUgraph graph, call_site at) : nodes_{nodes_of(graph, at)} { std::ranges::sort(nodes_); }
+
+  // Takes out what is noted of others.
+  template <class Notes, class NodeOf>
+  void keep_only(Notes& notes, NodeOf node_of) const {
+    std::erase_if(notes,
+                  [&](const auto& each) { return !std::ranges::binary_search(nodes_, std::invoke(node_of, each)); });
+  }
+
+ private:
+  std::vector<CUgraphNode> nodes_;
+};
 
 }  // namespace
 
 void copy_notes(CUgraph from, CUgraph copy, call_site at) {
   if (!any_graph_noted()) return;
-  const tag_list tags = noted_tags(from);
-  const auto children = noted_children(from);
-  std::vector<node_site> sites = sites_of_nodes(from, at);
+  tag_list tags = noted_tags(from);
+  auto children = noted_children(from);
+  std::vector<node_site> sites = noted_sites(from);
   if (tags.empty() && children.empty() && sites.empty()) return;
+  const present_nodes present{from, at};
+  present.keep_only(tags, &tag_list::value_type::second);
+  present.keep_only(children, &std::pair<CUgraphNode, CUgraph>::first);
+  present.keep_only(sites, &node_site::node);
   const subject on = subject::graph(from);
   const auto same_of = [&](CUgraphNode node) {
     CUgraphNode same = nullptr;

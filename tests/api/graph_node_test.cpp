@@ -297,6 +297,21 @@ TEST_F(GraphNode, TagsSurviveCloningAndInstantiating) {
   EXPECT_EQ(result_of([&] { static_cast<void>(exec.find("fill")); }), errc::closed);
 }
 
+// What is noted of nodes that were taken out past weir concerns no copy.
+TEST_F(GraphNode, WhatWasTakenOutPastWeirIsNotLookedForInClones) {
+  const empty_node stays = empty();
+  graph inner;
+  inner.add(empty_parameters{});
+  for (const graph_node gone : {graph_node{empty()}, graph_node{g.add(child_graph_parameters{inner})}}) {
+    g.tag(gone, "gone");
+    g.tag(stays, "stays");
+    EXPECT_EQ(driver().cuGraphDestroyNode(gone.get()), abi::CUDA_SUCCESS);
+    const graph copied = g.clone();
+    EXPECT_EQ(copied.find("stays"), copied.find_clone_of(stays));
+    EXPECT_FALSE(copied.find("gone"));
+  }
+}
+
 // A later graph, or node, that gets the handle has no tag.
 TEST_F(GraphNode, TagsAreNotAnothers) {
   std::vector<CUgraph_st*> graphs;
