@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -46,10 +46,18 @@ class open_file {
   int descriptor_;
 };
 
-// The last link's target, where that exists.
-std::string follow_links(const std::string& path) {
-  char real[PATH_MAX];
-  return ::realpath(path.c_str(), real) == nullptr ? path : real;
+// What the path leads to in the end, be it there or not; of links that lead in a circle one of them.
+std::string follow_links(std::string path) {
+  constexpr int most_links = 40;  // as the system does
+  for (int links = 0; links < most_links; ++links) {
+    char target[PATH_MAX];
+    const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
+    if (length <= 0 || length == sizeof target) return path;
+    const std::string_view next{target, static_cast<std::size_t>(length)};
+    const std::size_t folder = path.rfind('/') + 1;  // 0 without one
+    path.replace(next.front() == '/' ? 0 : folder, std::string::npos, next);
+  }
+  return path;
 }
 
 int write_as_it_is(const std::string& path, std::string_view text) {
@@ -66,6 +74,7 @@ int write_whole_file(const std::string& path, std::string_view text) {
   const std::string target = follow_links(path);
   struct ::stat facts = {};
   const bool exists = ::stat(target.c_str(), &facts) == 0;
+  if (!exists && errno != ENOENT) return errno;
   if (exists && S_ISDIR(facts.st_mode)) return EISDIR;
   if (exists && !S_ISREG(facts.st_mode)) return write_as_it_is(target, text);
   if (exists && ::access(target.c_str(), W_OK) != 0) return errno;

@@ -180,6 +180,20 @@ TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
   EXPECT_EQ(text_of(path), g.dot());
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms{0600});
   EXPECT_EQ(files(), 2);
+  std::filesystem::remove(path);
+  g.write_dot(folder / "link.dot");  // also where there was nothing
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.dot"));
+  EXPECT_EQ(text_of(path), g.dot());
+  EXPECT_EQ(files(), 2);
+  std::filesystem::create_directory(folder / "further");
+  std::filesystem::create_symlink("../link.dot", folder / "further" / "link.dot");
+  std::filesystem::remove(path);
+  g.write_dot(folder / "further" / "link.dot");
+  EXPECT_EQ(text_of(path), g.dot());
+  std::filesystem::remove_all(folder / "further");
+  std::filesystem::create_symlink("round.dot", folder / "round.dot");
+  expect_refused(folder / "round.dot", "symbolic links");
+  std::filesystem::remove(folder / "round.dot");
 
   expect_refused(folder / "none" / "graph.dot", "No such file");
   expect_refused(folder, "Is a directory");
