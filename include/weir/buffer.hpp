@@ -42,9 +42,12 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   first_failure free_in(CUstream_st* stream) noexcept;
   void free_later(CUstream_st* own) noexcept;
   void let_go() noexcept;
+  enum class free_in_capture : unsigned char;
+  [[nodiscard]] free_in_capture free_in_capture_now() const noexcept;
 
   CUstream_st* stream_ = closed_handle<CUstream_st>();
-  stream_state* state_ = nullptr;  // keeps a stream of weir's alive for the free
+  stream_state* state_ = nullptr;   // keeps a stream of weir's alive for the free
+  unsigned long long capture_ = 0;  // that has made it, if it is known to weir
 };
 
 }  // namespace detail
@@ -60,7 +63,9 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 // what else all buffers have: typed_memory.hpp.
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
 // operations, and with them copies from it, may run in several threads.
-// In a host function: making one is refused, destroying one is left to another thread.
+// In a host function: making one is refused, destroying one is left to another thread. In a capture: one that it has made
+// is freed in it, as a part of the graph, and what a capture has made that broke goes with that; all others are freed after
+// the captures that are open.
 template <class T>
 class buffer : public detail::typed_memory<T, detail::stream_memory> {
   using elements = detail::typed_memory<T, detail::stream_memory>;

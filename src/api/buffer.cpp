@@ -1,6 +1,7 @@
 // api/buffer.cpp - device memory in the order of a stream.
 #include <weir/buffer.hpp>
 
+#include "api/capture_registry.hpp"
 #include "api/check.hpp"
 #include "api/free_when_unused.hpp"
 #include "api/green_state.hpp"
@@ -33,6 +34,22 @@ bool captures(CUstream stream) noexcept {
 bool refused_for_capture(CUresult answer, CUstream stream) noexcept {
   return answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || answer == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
          answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || (answer != CUDA_SUCCESS && captures(stream));
+}
+
+// 0 if the stream is in none, or in a broken one.
+unsigned long long id_of_capture(CUstream stream) noexcept {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  const bool asked = ask_which_capture(stream, status, id) == CUDA_SUCCESS;
+  return asked && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
+}
+
+// Has weir seen the stream take part in the capture of that id, which is open?
+bool takes_part(CUstream stream, unsigned long long id) noexcept {
+  bool found = false;
+  capture_registry::instance().each(
+      [&](const capture_record& record) { found |= record.what.id == id && record.has(stream); });
+  return found;
 }
 
 // Does an order between them lead into a capture, or out of one? It would break the capture, or become a part of it.
@@ -69,6 +86,7 @@ void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::
     if (pool != nullptr && !is_default(handle) && place_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);
     }
+    if (bytes != 0 && captures_open()) capture_ = id_of_capture(handle);
     if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
     if (bytes != 0 && pool == nullptr) {
       const relaxed_in_our_captures unharmed{at};
@@ -112,7 +130,8 @@ void stream_memory::belong_to(stream_ref stream, call_site at) {
 
 stream_memory::stream_memory(stream_memory&& other) noexcept
     : stream_{std::exchange(other.stream_, closed_handle<CUstream_st>())},
-      state_{std::exchange(other.state_, nullptr)} {
+      state_{std::exchange(other.state_, nullptr)},
+      capture_{std::exchange(other.capture_, 0)} {
   take(other);
 }
 
@@ -122,18 +141,37 @@ stream_memory& stream_memory::operator=(stream_memory&& other) noexcept {
   take(other);
   stream_ = std::exchange(other.stream_, closed_handle<CUstream_st>());
   state_ = std::exchange(other.state_, nullptr);
+  capture_ = std::exchange(other.capture_, 0);
   return *this;
 }
+
+// What a free would be that is made while captures are open: of memory that one of them has made a part of that; needless if
+// that is broken, for the memory goes with it.
+enum class stream_memory::free_in_capture : unsigned char { recorded, needless, harmful };
 
 stream_memory::~stream_memory() {
   if (closed()) return;
   if (!may_free()) {
-    defer([later = std::move(*this)]() mutable { const stream_memory now{std::move(later)}; });
-    return;
+    const free_in_capture now = free_in_capture_now();
+    if (now == free_in_capture::needless) {
+      let_go();
+      return;
+    }
+    if (now == free_in_capture::harmful) {
+      defer([later = std::move(*this)]() mutable { const stream_memory then{std::move(later)}; });
+      return;
+    }
   }
   const subject on = subject::memory(address_);
   const first_failure failure = free_in(reachable_stream());
   check_unraised(failure, on);
+}
+
+stream_memory::free_in_capture stream_memory::free_in_capture_now() const noexcept {
+  const CUstream stream = reachable_stream();
+  if (capture_ == 0 || stream != stream_ || inside_host_function || in_forked_child()) return free_in_capture::harmful;
+  if (id_of_capture(stream) == capture_) return free_in_capture::recorded;
+  return captures(stream) && takes_part(stream, capture_) ? free_in_capture::needless : free_in_capture::harmful;
 }
 
 void stream_memory::close(call_site at) { close(reachable_stream(), at); }

@@ -1,9 +1,11 @@
 // deferred_test.cpp - destruction that waits for a better moment: in host functions, in captures, in use.
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/deferred.hpp>
 #include <weir/fill.hpp>
+#include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -18,6 +20,7 @@
 #include "api/guard.hpp"
 #include "driver/failing.hpp"
 #include "support/child.hpp"
+#include "support/errors.hpp"
 #include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 #include "support/unraised.hpp"
@@ -204,6 +207,66 @@ TEST_F(Deferred, ABufferWhoseStreamCapturesIsFreedAfterTheCapture) {
     EXPECT_EQ(deferred_count(), 0u);
     EXPECT_EQ(pool.usage().used, 0u);
   }
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// Memory of the capture's own is freed in it, as by close(): its graph may be launched again and again.
+TEST_F(Deferred, ABufferThatACaptureMadeIsFreedInIt) {
+  const stream t{gpu};
+  pinned_buffer<int> host{10};
+  const unraised_errors unraised;
+  const graph g = capture(s, [&] {
+    buffer<int> memory{s, 10};
+    fill(s, memory, 3);
+    t.wait(s);
+    copy(t, memory, host);
+    s.wait(t);
+  });
+  EXPECT_EQ(g.node_count(), 4u);
+  EXPECT_EQ(g.nodes().back().kind(), node_kind::free);
+  const graph_exec run = g.instantiate();
+  for (int i = 0; i < 2; ++i) run.launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 3);
+  EXPECT_THROW(static_cast<void>(capture(s,
+                                         [&] {
+                                           const buffer<int> memory{s, 10};
+                                           throw 4;
+                                         })),
+               int);
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+TEST_F(Deferred, ABufferThatABrokenCaptureMadeGoesWithIt) {
+  const unraised_errors unraised;
+  const auto failure = test::failure_of([&] {
+    static_cast<void>(capture(s, [&] {
+      const buffer<int> memory{s, 10};
+      EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
+    }));
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// But not what another capture, or none, has made: nothing of that is in the graph.
+TEST_F(Deferred, ABufferOfElsewhereIsFreedAfterTheCapture) {
+  const memory_pool pool{gpu};
+  const unraised_errors unraised;
+  std::optional<buffer<int>> memory{std::in_place, pool, s, 10};
+  const graph g = capture(s, [&] {
+    memory.reset();
+    EXPECT_EQ(deferred_count(), 1u);
+  });
+  EXPECT_EQ(g.node_count(), 0u);
+  drain_deferred();
+  s.sync();
+  EXPECT_EQ(pool.usage().used, 0u);
   EXPECT_EQ(unraised.count(), 0u);
 }
 

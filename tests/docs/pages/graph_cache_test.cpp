@@ -77,8 +77,7 @@ TEST_F(GraphCachePage, Memory) {
       weir::buffer<float> own{in, size};
       weir::fill(in, own, 2.0f);
       weir::copy(in, own, x);
-      own.close();  // in the body, so that the free is a part of the graph
-    });
+    });  // its end, too, is a part of the graph
     // [/graph-cache-memory]
   };
   use();
