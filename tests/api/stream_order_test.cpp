@@ -257,5 +257,20 @@ TEST_F(StreamOrder, ADestroyedStreamFinishesItsWork) {
   EXPECT_EQ(seen(0), 1u);
 }
 
+TEST_F(StreamOrder, ADestroyedStreamWithoutWorkIsNoWorkOfTheLegacyStream) {
+  const stream_ref legacy = stream_ref::legacy();
+  legacy.sync();
+  for (int i = 0; i < 20; ++i) {
+    stream idle{gpu, {.kind = stream_kind::blocking}};
+    idle.close();
+    ASSERT_TRUE(legacy.done()) << "it had nothing to do";
+    stream busy{gpu, {.kind = stream_kind::blocking}};
+    mark(busy, 0);
+    busy.close();
+    legacy.sync();
+    ASSERT_TRUE(legacy.done()) << "its work is done";
+  }
+}
+
 }  // namespace
 }  // namespace weir

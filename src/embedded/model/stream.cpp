@@ -1,6 +1,7 @@
 // model/stream.cpp - submitting work, in order with the default stream, and waiting for it.
 #include "embedded/model/stream.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -63,6 +64,7 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
   legacy_seen_ = 0;
   seen_by_legacy_ = 0;
+  work_ends_.store(no_end, std::memory_order_relaxed);
   capture_.store(nullptr, std::memory_order_relaxed);
   try {
     in.add(*this);
@@ -75,6 +77,7 @@ void stream::open(context& in, stream_role role, unsigned flags, int priority) {
 void stream::close() noexcept {
   timeline& line = *line_;
   if (line.drained()) line.make_known_to_host(line.submitted());  // what it freed is free for everybody
+  work_ends_.store(line.submitted(), std::memory_order_release);
   try {
     timeline::submission last{line};
     last.add(make_operation(reclaim{this}, operation_kind::work, true));
@@ -193,11 +196,16 @@ CUresult stream::submit(const value_write& work) {
   return CUDA_SUCCESS;
 }
 
+bool stream::work_done() const noexcept {
+  const std::uint64_t submitted = line_->submitted();
+  return line_->completed() >= std::min(submitted, work_ends_.load(std::memory_order_acquire));
+}
+
 bool stream::idle() {
-  bool all = line_->drained();
+  bool all = work_done();
   if (role_ == stream_role::legacy) {
     owner().for_each_stream([&](const stream& other) {
-      if (other.role_ == stream_role::blocking) all = all && other.line_->drained();
+      if (other.role_ == stream_role::blocking) all = all && other.work_done();
     });
   }
   return all;

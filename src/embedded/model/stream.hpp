@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "driver/abi.hpp"
 #include "embedded/engine/operation.hpp"
@@ -100,7 +101,10 @@ class stream {
   void set_capture(class capture* c) noexcept { capture_.store(c, std::memory_order_release); }
 
  private:
+  static constexpr std::uint64_t no_end = std::numeric_limits<std::uint64_t>::max();
+
   void order_with_default_stream(engine::timeline::submission& to);
+  [[nodiscard]] bool work_done() const noexcept;
 
   std::atomic<context*> context_{nullptr};
   engine::timeline* line_ = nullptr;
@@ -112,6 +116,7 @@ class stream {
   unsigned long long id_ = 0;
   std::uint64_t legacy_seen_ = 0;     // how much of the legacy stream this one already waits for; guarded by its line
   std::uint64_t seen_by_legacy_ = 0;  // how much of this one the legacy stream already waits for; guarded by that line
+  std::atomic<std::uint64_t> work_ends_{no_end};  // behind it a closed one has what is the driver's own
   std::atomic<class capture*> capture_{nullptr};
 };
 
