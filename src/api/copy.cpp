@@ -1,12 +1,17 @@
 // api/copy.cpp - copies in stream order.
 #include <weir/copy.hpp>
 
+#include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/operand.hpp"
 #include "api/refuse_in_capture.hpp"
+#include "api/stream_state.hpp"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace weir::detail {
 namespace {
@@ -22,6 +27,20 @@ namespace {
   return from.owner != nullptr && to.owner != nullptr && from.owner->device_context() != nullptr &&
          to.owner->device_context() != nullptr && from.owner->device_context() != to.owner->device_context();
 }
+
+// A copy of a pool's memory that is captured where no context is current is recorded as one of another sort: an H200 crashes
+// in the launch of an executable that was updated from it. So while it is captured the stream's context is current.
+class recorded_in_context {
+ public:
+  recorded_in_context(CUstream stream, call_site at) {
+    if (captures_open()) [[unlikely]] {
+      if (is_captured(stream)) current_.emplace(context_of(stream, at), at);
+    }
+  }
+
+ private:
+  std::optional<make_current> current_;
+};
 
 }  // namespace
 
@@ -55,6 +74,7 @@ void copy_region(stream_ref stream, const region& from, const region& to, call_s
                                      handle),
           peer_call, stream, at);
   } else {
+    const recorded_in_context current{handle, at};
     check(driver().cuMemcpyAsync(dst, src, from.bytes, handle), call, stream, at);
   }
   source.queued(at);
