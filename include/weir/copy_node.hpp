@@ -50,8 +50,8 @@ struct copy_side {
 
 // What such a node does. A plain value, complete: what is set is all of it. It has a share of the owners that it was
 // given, and the graphs and executables that it is added to or set in have theirs, for as long as they may run it.
-// In an executable a copy of one row may change its addresses and its size, as long as both stay memory of the same kind
-// (host or device); of several rows nothing.
+// In an executable a copy of one row may change its addresses and its size; of several rows nothing. Where it was added by
+// hand, both sides stay memory of the same kind (host or device); where it was captured they need not.
 class WEIR_EXPORT copy_parameters {
  public:
   using node_type = copy_node;

@@ -74,6 +74,20 @@ raw_copy raw(const copy_parameters& what, call_site at) {
   return made;
 }
 
+bool is_plain(abi::CUmemorytype kind) noexcept {
+  return kind == abi::CU_MEMORYTYPE_HOST || kind == abi::CU_MEMORYTYPE_DEVICE;
+}
+
+// The same copy between plain memories, which are told apart by their addresses.
+abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
+  if (p.srcMemoryType == abi::CU_MEMORYTYPE_HOST) p.srcDevice = detail::device_address(p.srcHost);
+  if (p.dstMemoryType == abi::CU_MEMORYTYPE_HOST) p.dstDevice = detail::device_address(p.dstHost);
+  p.srcHost = nullptr;
+  p.dstHost = nullptr;
+  p.srcMemoryType = p.dstMemoryType = abi::CU_MEMORYTYPE_UNIFIED;
+  return p;
+}
+
 void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
   if (kind == abi::CU_MEMORYTYPE_HOST) return const_cast<void*>(host);
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(device));
@@ -143,10 +157,19 @@ void copy_parameters::set_on(graph_node node, call_site at) const {
       [&](abi::CUgraphNode handle) { return driver().cuGraphMemcpyNodeSetParams(handle, &made.params); }, at);
 }
 
+// In an executable a copy stays one between kinds of memory or one between addresses, and captured ones are of the latter sort.
+// Nothing tells which, once the graph is gone: so both are tried.
 void copy_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
   const raw_copy made = raw(*this, at);
-  detail::check_set_in(driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &made.params, made.context),
-                       set_in_call, exec, node, node_kind::copy, at);
+  const auto set = [&](const abi::CUDA_MEMCPY3D& to) {
+    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, made.context);
+  };
+  abi::CUresult status = set(made.params);
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_plain(made.params.srcMemoryType) &&
+      is_plain(made.params.dstMemoryType)) {
+    status = set(by_address(made.params));
+  }
+  detail::check_set_in(status, set_in_call, exec, node, node_kind::copy, at);
 }
 
 }  // namespace weir

@@ -145,6 +145,36 @@ TEST_F(CopyNode, IsChanged) {
   EXPECT_EQ(out[0], 5);
 }
 
+// copy() tells the driver addresses, and a node that was added tells kinds of memory: an executable does not mix them.
+TEST_F(CopyNode, ACapturedOneIsChangedInAnExecutableToo) {
+  copy_node copies[3];
+  const auto last = [&] { return capture_info_of(s).frontier.front().node.as<copy_node>(); };
+  const graph captured = capture(s, [&] {
+    copy(s, in, x);
+    copies[0] = last();
+    copy(s, x, y);
+    copies[1] = last();
+    copy(s, y, out);
+    copies[2] = last();
+  });
+  graph_exec exec = captured.instantiate();
+  pinned_buffer<int> other{100};
+  other[0] = 6;
+  in[0] = 5;
+  exec.set(copies[0], copy_parameters{other, y});
+  exec.set(copies[1], copy_parameters{y, x});
+  exec.set(copies[2], copy_parameters{x, out});
+  exec.launch(s);
+  s.sync();
+  EXPECT_EQ(out[0], 6);
+  copies[0].set(copy_parameters{in, y});
+  graph_exec next = captured.instantiate();
+  next.set(copies[0], copy_parameters{other, x});
+  next.launch(s);
+  s.sync();
+  EXPECT_EQ(out[0], 6);
+}
+
 // Rule 150: what a memory is, is found by asking; in an executable it stays what it was.
 TEST_F(CopyNode, WhatCannotBeSetIsRefusedAndStaysWhatItWas) {
   const copy_node node = g.add(copy_parameters{in, x});
