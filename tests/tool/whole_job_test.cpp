@@ -100,21 +100,6 @@ TEST(WholeJobGraph, OneCaptureIsLedToAllSlotsInPlaceAndLaunchedOnceARound) {
   EXPECT_EQ(calls.count(&driver_table::cuGraphExecHostNodeSetParams), 4);
 }
 
-TEST(WholeJobGraph, WhatCannotBeChangedNodeByNodeIsUpdatedAsAWhole) {
-  const sample file{100 * chunk_bytes};
-  const plan p = plan_for(file, 4, 8).with_graph();
-  for (const int nth : {1, 2, 12}) {
-    detail::failing_table faults;
-    faults.fail(&driver_table::cuGraphExecMemcpyNodeSetParams, nth, abi::CUDA_ERROR_INVALID_VALUE);
-    std::vector<std::byte> back;
-    const whole_result result = run(file, p, &back);
-    EXPECT_TRUE(result.verified());
-    EXPECT_TRUE(back == file.bytes());
-    EXPECT_EQ(result.replay.changes, 4u * 4);
-    EXPECT_EQ(faults.count(&driver_table::cuGraphExecUpdate_v2), 1) << nth;
-  }
-}
-
 TEST(WholeJobGraph, IsNotMadeForAFileWithoutRounds) {
   detail::failing_table calls;
   const sample file{11 * chunk_bytes};

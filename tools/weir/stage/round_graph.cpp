@@ -5,7 +5,6 @@
 #include <utility>
 #include <weir/capture.hpp>
 #include <weir/copy.hpp>
-#include <weir/error.hpp>
 #include <weir/host_function.hpp>
 
 namespace weir::tool {
@@ -62,19 +61,6 @@ graph round_graph::record(std::span<slot> round, std::vector<chunk_nodes>& nodes
 }
 
 void round_graph::lead(graph_exec& exec, std::span<slot> round) {
-  try {
-    lead_through(exec, round);
-  } catch (const error& e) {
-    if (e.result() != errc::invalid_value) throw;
-    // An H200's driver refuses this of copies that were captured. What was captured alike it takes as a whole.
-    std::vector<chunk_nodes> nodes;
-    const graph theirs = record(round, nodes);
-    if (!exec.update(theirs)) throw;
-  }
-  changes_ += step_count * round.size();
-}
-
-void round_graph::lead_through(graph_exec& exec, std::span<slot> round) {
   for (std::size_t i = 0; i < round.size(); ++i) {
     slot& s = round[i];
     const chunk_nodes& n = nodes_[i];
@@ -83,6 +69,7 @@ void round_graph::lead_through(graph_exec& exec, std::span<slot> round) {
     exec.set(n.out, copy_parameters{s.way.crossed(), s.returned});
     exec.set(n.check, host_function_parameters{check_slot, &s});
   }
+  changes_ += step_count * round.size();
 }
 
 void round_graph::launch(std::uint64_t first_chunk) {

@@ -44,9 +44,8 @@ class round_graph {
   };
 
   [[nodiscard]] graph record(std::span<slot> round, std::vector<chunk_nodes>& nodes);
-  // To these slots: node by node, or, where the driver does not take that, by all that they would be captured as.
+  // To these slots, node by node.
   void lead(graph_exec& exec, std::span<slot> round);
-  void lead_through(graph_exec& exec, std::span<slot> round);
 
   const lanes& lanes_;
   std::span<slot> slots_;
