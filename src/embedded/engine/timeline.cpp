@@ -1,13 +1,8 @@
-// engine/timeline.cpp - running operations in order, and telling those who wait for them.
+// engine/timeline.cpp - operations submitted and run in order, by one thread at a time.
 #include "embedded/engine/timeline.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <mutex>
 #include <new>
 
-#include "embedded/engine/futex.hpp"
 #include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/successor.hpp"
 #include "embedded/engine/value_watch.hpp"
@@ -15,57 +10,6 @@
 #include "embedded/engine/waiting.hpp"
 
 namespace weir::embedded::engine {
-
-namespace {
-
-// Timelines without a stream.
-struct timeline_pool {
-  spin_lock lock;
-  std::vector<timeline*> free;
-  std::size_t all = 0;
-};
-
-timeline_pool& pool() {
-  static auto* const pool = new timeline_pool;
-  return *pool;
-}
-
-}  // namespace
-
-timeline& timeline::acquire() {
-  timeline_pool& p = pool();
-  {
-    const std::lock_guard lock{p.lock};
-    if (!p.free.empty()) {
-      timeline* line = p.free.back();
-      p.free.pop_back();
-      line->submitting_.renew();
-      return *line;
-    }
-    p.free.reserve(++p.all);  // giving one back cannot fail
-  }
-  return *new timeline;
-}
-
-void timeline::release_when_drained() {
-  release_when_drained_.store(true);
-  give_back_if_drained();
-}
-
-void timeline::give_back_if_drained() noexcept {
-  // Sequentially consistent, against release_when_drained() and disown(), each of which looks at what the other writes.
-  const auto nothing_left = [&] { return completed_.load() >= submitted_.load(); };
-  while (nothing_left() && release_when_drained_.exchange(false)) {
-    if (nothing_left()) {
-      timeline_pool& p = pool();
-      const std::lock_guard lock{p.lock};
-      p.free.push_back(this);
-      return;
-    }
-    // Between the two another thread gave it back, and the wish is that of its next life, which still has work.
-    release_when_drained_.store(true);
-  }
-}
 
 timeline::submission::~submission() {
   const std::uint64_t end = line_.queue_.pushed();
@@ -263,56 +207,6 @@ stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexce
   settle(done);
   disown();
   return why;
-}
-
-bool timeline::add_waiter(const waiter& entry) {
-  const std::lock_guard lock{waiters_lock_};
-  waiters_.push_back(entry);
-  const std::uint64_t before = wake_at_.load(std::memory_order_relaxed);
-  // Sequentially consistent with the look that follows, against settle().
-  wake_at_.store(std::min(before, entry.count));
-  if (completed_.load() < entry.count) return true;
-  waiters_.pop_back();
-  wake_at_.store(before);
-  return false;
-}
-
-bool timeline::add_sleeper(sleeper& who, std::uint64_t count) { return add_waiter({count, nullptr, &who}); }
-
-void timeline::remove_sleeper(sleeper& who) noexcept {
-  const std::lock_guard lock{waiters_lock_};
-  std::erase_if(waiters_, [&](const waiter& w) { return w.thread == &who; });
-}
-
-void timeline::wake_reached() noexcept {
-  constexpr std::size_t batch = 16;
-  std::array<timeline*, batch> ready;
-  for (bool more = true; more;) {
-    std::size_t count = 0;
-    more = false;
-    {
-      const std::lock_guard lock{waiters_lock_};
-      const std::uint64_t reached = completed_.load(std::memory_order_relaxed);
-      std::uint64_t next = never;
-      std::size_t kept = 0;
-      for (const waiter& w : waiters_) {
-        if (w.count > reached || (w.line != nullptr && count == batch)) {
-          more = more || w.count <= reached;
-          next = std::min(next, w.count);
-          waiters_[kept++] = w;
-        } else if (w.line != nullptr) {
-          ready[count++] = w.line;
-        } else {
-          // Under the lock: a sleeper takes it before it goes, so that the word is still there when it is woken.
-          w.thread->woken.store(1, std::memory_order_release);
-          futex_wake(w.thread->woken, 1);
-        }
-      }
-      waiters_.resize(kept);
-      wake_at_.store(next);
-    }
-    for (std::size_t i = 0; i < count; ++i) ready[i]->unpark();
-  }
 }
 
 }  // namespace weir::embedded::engine

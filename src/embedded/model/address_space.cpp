@@ -4,15 +4,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
 #include <utility>
-#include <vector>
 
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/address_ranges.hpp"
 #include "embedded/model/late_unmap.hpp"
 #include "embedded/model/physical_memory.hpp"
 #include "embedded/model/process.hpp"
@@ -25,78 +24,7 @@ namespace {
 
 using physical::granularity;
 
-// A whole allocation at some addresses.
-struct mapping {
-  physical_memory* memory = nullptr;
-  std::size_t bytes = 0;
-  allocation* record = nullptr;  // in the address map
-  std::vector<CUmemAccessDesc> access{};
-};
-
-struct range {
-  std::size_t bytes = 0;
-  std::map<std::uintptr_t, mapping> mapped;
-};
-
-using ranges_by_start = std::map<std::uintptr_t, range>;
-
-// Everything that is reserved. Never destroyed: what is mapped may be used until the very end.
-struct reservations {
-  std::shared_mutex mutex;
-  ranges_by_start ranges;
-};
-
-reservations& all() {
-  static reservations& made = *new reservations;
-  return made;
-}
-
 bool is_aligned(std::uintptr_t value) { return value % granularity == 0; }
-
-// Is [at, at + bytes) not empty, and does it not run past the last address?
-bool are_addresses(std::uintptr_t at, std::size_t bytes) { return at + bytes > at; }
-
-// The entry of a map from starts to things with a length that holds an address; end() where there is none.
-template <class Map>
-auto holder_of(Map& things, std::uintptr_t address) {
-  auto next = things.upper_bound(address);
-  if (next == things.begin()) return things.end();
-  auto before = std::prev(next);
-  return address - before->first < before->second.bytes ? before : things.end();
-}
-
-mapping* mapping_at(ranges_by_start& in, std::uintptr_t at) {
-  const auto around = holder_of(in, at);
-  if (around == in.end()) return nullptr;
-  const auto found = holder_of(around->second.mapped, at);
-  return found == around->second.mapped.end() ? nullptr : &found->second;
-}
-
-using mapping_iterator = std::map<std::uintptr_t, mapping>::iterator;
-
-// Mappings of a range that lie in [at, at + bytes), which are addresses, from the first up to one behind the last.
-struct mappings {
-  mapping_iterator first, last;
-  bool whole = true;    // none goes beyond it
-  bool gapless = true;  // they cover all of it
-
-  [[nodiscard]] auto begin() const { return first; }
-  [[nodiscard]] auto end() const { return last; }
-};
-
-mappings mappings_in(range& in, std::uintptr_t at, std::size_t bytes) {
-  mappings found{in.mapped.lower_bound(at), in.mapped.lower_bound(at + bytes)};
-  const auto before = holder_of(in.mapped, at);
-  found.whole = before == in.mapped.end() || before == found.first;
-  std::uintptr_t next = at;
-  for (auto each = found.first; each != found.last; ++each) {
-    if (each->first != next) found.gapless = false;
-    next = each->first + each->second.bytes;
-  }
-  if (next > at + bytes) found.whole = false;
-  if (next != at + bytes) found.gapless = false;
-  return found;
-}
 
 // A node for a map, made before anything that would have to be undone.
 template <class Map>
@@ -134,30 +62,6 @@ std::uintptr_t reserve_aligned(std::size_t bytes, std::size_t alignment) noexcep
     munmap(reinterpret_cast<void*>(start + bytes), rest);
   }
   return start;
-}
-
-bool is_same(const CUmemLocation& one, const CUmemLocation& other) {
-  return one.type == other.type && one.id == other.id;
-}
-
-CUmemAccess_flags access_of(const mapping& in, const CUmemLocation& who) {
-  // The host is told what the device may do, as an H200 tells it.
-  if (who.type == CU_MEM_LOCATION_TYPE_HOST) return in.record->access.load(std::memory_order_relaxed);
-  for (const CUmemAccessDesc& each : in.access) {
-    if (is_same(each.location, who)) return each.flags;
-  }
-  return CU_MEM_ACCESS_FLAGS_PROT_NONE;
-}
-
-// Makes a place's access what is wanted. What streams may do is what any device may.
-void let(mapping& in, const CUmemAccessDesc& wanted) {
-  std::erase_if(in.access, [&](const CUmemAccessDesc& each) { return is_same(each.location, wanted.location); });
-  in.access.push_back(wanted);
-  CUmemAccess_flags most = CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  for (const CUmemAccessDesc& each : in.access) {
-    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) most = std::max(most, each.flags);
-  }
-  in.record->access.store(most, std::memory_order_relaxed);
 }
 
 // Puts a mapping into the address map. No stream may touch it yet.
@@ -201,37 +105,6 @@ CUresult map_whole(ranges_by_start& ranges, std::uintptr_t at, std::size_t bytes
   }
   around->second.mapped.insert(std::move(node));
   return CUDA_SUCCESS;
-}
-
-// May a place be given access to memory that lies somewhere?
-CUresult check(const CUmemAccessDesc& wanted, const CUmemLocation& memory) {
-  switch (wanted.flags) {
-    case CU_MEM_ACCESS_FLAGS_PROT_NONE:
-    case CU_MEM_ACCESS_FLAGS_PROT_READ:
-    case CU_MEM_ACCESS_FLAGS_PROT_READWRITE: break;
-    default: return CUDA_ERROR_INVALID_VALUE;
-  }
-  switch (wanted.location.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE:
-      return this_process().find_device(wanted.location.id) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return memory.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
-}
-
-bool is_asked_about(const CUmemLocation& who) {
-  switch (who.type) {
-    case CU_MEM_LOCATION_TYPE_DEVICE: return this_process().find_device(who.id) != nullptr;
-    case CU_MEM_LOCATION_TYPE_HOST:
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return true;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-    case CU_MEM_LOCATION_TYPE_INVALID: break;
-  }
-  return false;
 }
 
 }  // namespace
@@ -306,40 +179,6 @@ CUresult unmap(std::uintptr_t at, std::size_t bytes) {
     physical::unuse(*each.memory);
   }
   mapped.erase(there.first, there.last);
-  return CUDA_SUCCESS;
-}
-
-CUresult set_access(std::uintptr_t at, std::size_t bytes, std::span<const CUmemAccessDesc> wanted) {
-  reservations& everything = all();
-  const std::lock_guard lock{everything.mutex};
-  const auto around = holder_of(everything.ranges, at);
-  if (!are_addresses(at, bytes) || around == everything.ranges.end()) return CUDA_ERROR_INVALID_VALUE;
-  const mappings there = mappings_in(around->second, at, bytes);
-  if (!there.whole || !there.gapless) return CUDA_ERROR_INVALID_VALUE;
-  for (const auto& [start, each] : there) {
-    for (const CUmemAccessDesc& desc : wanted) {
-      const CUresult status = check(desc, each.memory->properties.location);
-      if (status != CUDA_SUCCESS) return status;
-    }
-  }
-  for (auto& [start, each] : there) {
-    each.access.reserve(each.access.size() + wanted.size());  // the last that may throw for this one
-    for (const CUmemAccessDesc& desc : wanted) let(each, desc);
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult get_access(std::uintptr_t at, const CUmemLocation& who, CUmemAccess_flags& out) {
-  if (!is_asked_about(who)) return CUDA_ERROR_INVALID_DEVICE;
-  reservations& everything = all();
-  const std::shared_lock lock{everything.mutex};
-  if (const mapping* const found = mapping_at(everything.ranges, at)) {
-    out = access_of(*found, who);
-    return CUDA_SUCCESS;
-  }
-  // Of memory that came about in another way there is nothing to give.
-  if (address_map::find(at) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  out = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
 }
 

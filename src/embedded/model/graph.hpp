@@ -120,7 +120,4 @@ class graph {
   std::unordered_map<abi::CUgraphNode, abi::CUgraphNode> counterparts_;  // made when first asked for
 };
 
-// Releases a node's own parts and gives the object back.
-void end_node(graph_node& node) noexcept;
-
 }  // namespace weir::embedded::model

@@ -96,4 +96,7 @@ inline void look_ahead(const std::vector<graph_node*>& list, std::size_t at) noe
   if (at + look_ahead_distance < list.size()) look_ahead(list[at + look_ahead_distance]);
 }
 
+// Releases a node's own parts and gives the object back.
+void end_node(graph_node& node) noexcept;
+
 }  // namespace weir::embedded::model

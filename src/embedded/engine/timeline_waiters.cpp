@@ -1,0 +1,63 @@
+// engine/timeline_waiters.cpp - the threads and timelines that wait for counts of a timeline, and are told.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <mutex>
+
+#include "embedded/engine/futex.hpp"
+#include "embedded/engine/timeline.hpp"
+#include "embedded/engine/waiting.hpp"
+
+namespace weir::embedded::engine {
+
+bool timeline::add_waiter(const waiter& entry) {
+  const std::lock_guard lock{waiters_lock_};
+  waiters_.push_back(entry);
+  const std::uint64_t before = wake_at_.load(std::memory_order_relaxed);
+  // Sequentially consistent with the look that follows, against settle().
+  wake_at_.store(std::min(before, entry.count));
+  if (completed_.load() < entry.count) return true;
+  waiters_.pop_back();
+  wake_at_.store(before);
+  return false;
+}
+
+bool timeline::add_sleeper(sleeper& who, std::uint64_t count) { return add_waiter({count, nullptr, &who}); }
+
+void timeline::remove_sleeper(sleeper& who) noexcept {
+  const std::lock_guard lock{waiters_lock_};
+  std::erase_if(waiters_, [&](const waiter& w) { return w.thread == &who; });
+}
+
+void timeline::wake_reached() noexcept {
+  constexpr std::size_t batch = 16;
+  std::array<timeline*, batch> ready;
+  for (bool more = true; more;) {
+    std::size_t count = 0;
+    more = false;
+    {
+      const std::lock_guard lock{waiters_lock_};
+      const std::uint64_t reached = completed_.load(std::memory_order_relaxed);
+      std::uint64_t next = never;
+      std::size_t kept = 0;
+      for (const waiter& w : waiters_) {
+        if (w.count > reached || (w.line != nullptr && count == batch)) {
+          more = more || w.count <= reached;
+          next = std::min(next, w.count);
+          waiters_[kept++] = w;
+        } else if (w.line != nullptr) {
+          ready[count++] = w.line;
+        } else {
+          // Under the lock: a sleeper takes it before it goes, so that the word is still there when it is woken.
+          w.thread->woken.store(1, std::memory_order_release);
+          futex_wake(w.thread->woken, 1);
+        }
+      }
+      waiters_.resize(kept);
+      wake_at_.store(next);
+    }
+    for (std::size_t i = 0; i < count; ++i) ready[i]->unpark();
+  }
+}
+
+}  // namespace weir::embedded::engine
