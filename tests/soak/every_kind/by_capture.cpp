@@ -1,0 +1,99 @@
+// soak/every_kind/by_capture.cpp - the graph captured, from four streams.
+#include <weir/capture.hpp>
+#include <weir/copy.hpp>
+#include <weir/fill.hpp>
+#include <weir/host_function.hpp>
+#include <weir/stream_fork.hpp>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "soak/every_kind/scene.hpp"
+
+namespace weir::test {
+
+using detail::driver;
+
+namespace {
+
+void must(abi::CUresult result) {
+  if (result != abi::CUDA_SUCCESS) throw std::runtime_error{"a raw call fails in the capture"};
+}
+
+abi::CUdeviceptr address(const void* of) { return reinterpret_cast<abi::CUdeviceptr>(of); }
+
+// A box of two by two by two, as a program that knows nothing of weir copies it.
+void copy_box(stream_ref in, const value* from, std::size_t from_pitch, value* to, std::size_t to_pitch) {
+  abi::CUDA_MEMCPY3D what;
+  std::memset(&what, 0, sizeof what);
+  what.srcMemoryType = what.dstMemoryType = abi::CU_MEMORYTYPE_UNIFIED;
+  what.srcDevice = address(from);
+  what.srcPitch = from_pitch;
+  what.dstDevice = address(to);
+  what.dstPitch = to_pitch;
+  what.srcHeight = what.dstHeight = 2;
+  what.WidthInBytes = 2 * sizeof(value);
+  what.Height = what.Depth = 2;
+  must(driver().cuMemcpy3DAsync_v2(&what, in.get()));
+}
+
+}  // namespace
+
+graph scene::build_by_capture(const settings& now) {
+  return capture(s_, [&](capture_scope& scope) {
+    stream_fork f{scope, 4};
+    const auto tag = [&](stream_ref in, const char* name) {
+      scope.graph().tag(capture_info_of(in).frontier.at(0).node, name);
+    };
+    fill(f[0], line_, now.fill);
+    tag(f[0], "fill");
+    copy(f[0], line_, result(place::line, place::line_size));
+    tag(f[0], "copy");
+
+    const pitched_span<value> part = rows().part(1, 1, 2, 2);
+    must(driver().cuMemsetD2D32Async(address(part.data()), pitch, now.rows, 2, 2, f[1].get()));
+    tag(f[1], "rows");
+    abi::CUDA_MEMCPY2D what;
+    std::memset(&what, 0, sizeof what);
+    what.srcMemoryType = what.dstMemoryType = abi::CU_MEMORYTYPE_UNIFIED;
+    what.srcDevice = address(rows_.data());
+    what.srcPitch = pitch;
+    what.dstDevice = address(row_results().data());
+    what.dstPitch = what.WidthInBytes = place::rows_width * sizeof(value);
+    what.Height = place::rows_height;
+    must(driver().cuMemcpy2DAsync_v2(&what, f[1].get()));
+    launch_host(f[1], [this, told = now.host] {
+      results_[place::host] = told;
+      ++results_[place::launches];
+    });
+    tag(f[1], "host");
+
+    copy_box(f[2], volume(now.volume), 2 * sizeof(value), box_.data(), pitch);
+    tag(f[2], "volume");
+    copy_box(f[2], box_.data(), pitch, results_.data() + place::volume, 2 * sizeof(value));
+    batch(now.batch).submit(f[2]);
+    tag(f[2], "batch");
+
+    {
+      buffer<value> scratch{f[3], place::allocated_size};
+      fill(f[3], scratch, now.allocated);
+      copy(f[3], scratch, result(place::allocated, place::allocated_size));
+    }
+    must(driver().cuStreamWaitEvent(f[3].get(), ready(now.events).get(), abi::CU_EVENT_WAIT_EXTERNAL));
+    tag(f[3], "wait");
+    copy(f[3], awaited_there_, result(place::awaited, 1));
+    must(driver().cuEventRecordWithFlags(done(now.events).get(), f[3].get(), abi::CU_EVENT_RECORD_EXTERNAL));
+    tag(f[3], "record");
+
+    if (has_.kernels) {
+      static_cast<void>(store(now.kernel));
+      must(driver().cuLaunchKernel(store_, 1, 1, 1, 1, 1, 1, 0, f[0].get(), arguments_.data(), nullptr));
+      tag(f[0], "kernel");
+      copy(f[0], stored_, result(place::kernel, 1));
+    }
+    f.join();
+    launch_host(scope, [this] { snapshot(); });
+  });
+}
+
+}  // namespace weir::test

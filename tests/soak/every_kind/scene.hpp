@@ -1,0 +1,105 @@
+// soak/every_kind/scene.hpp - the memory, streams and events of a graph with a node of every kind, and ways to build it.
+#pragma once
+
+#include <weir/buffer.hpp>
+#include <weir/context.hpp>
+#include <weir/event.hpp>
+#include <weir/fill_node.hpp>
+#include <weir/graph_exec.hpp>
+#include <weir/host_function_node.hpp>
+#include <weir/kernel_node.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/pitched_span.hpp>
+#include <weir/value_batch.hpp>
+#include <weir/word.hpp>
+
+#include <array>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "driver/table.hpp"
+#include "soak/every_kind/account.hpp"
+
+namespace weir::test {
+
+// Built twice over, by hand and by capture, with the same tags on the same nodes.
+//
+// There are copies of lines, rows and boxes, fills of lines and rows, host functions, records and waits of events, an allocation and its
+// free, batches of values; by hand also an empty node, a child graph, an if, an if with an else, a while and a switch, whose conditions stay
+// what they are at the launch; kernels on a GPU. Not external semaphores: only another interface could give a GPU one, and an embedded device has
+// no nodes for them (SemaphoreNodes tests what can be asked without).
+class scene {
+ public:
+  explicit scene(bool by_hand);
+  scene(const scene&) = delete;
+  scene& operator=(const scene&) = delete;
+  ~scene();
+
+  [[nodiscard]] const extent& has() const noexcept { return has_; }
+  [[nodiscard]] graph build(const settings& now) { return has_.by_hand ? build_by_hand(now) : build_by_capture(now); }
+
+  // Sets what the nodes of a graph that was built by hand are told.
+  void set(const graph& g, const settings& now);
+
+  // Launches behind a value that the graph waits for, with the events that it names by then.
+  void launch(const graph_exec& exec, unsigned events);
+  [[nodiscard]] value last_awaited() const noexcept { return awaited_; }
+
+  // Waits, and gives what each launch since the last call has left.
+  [[nodiscard]] std::vector<outcome> outcomes();
+
+  // Parameters of nodes, by tag.
+  [[nodiscard]] host_function_parameters host_function(value told);
+  [[nodiscard]] value_batch batch(value told);
+  [[nodiscard]] graph child(value told);
+  [[nodiscard]] kernel_parameters store(const value& told);
+  [[nodiscard]] event_ref ready(unsigned events) const { return ready_[events]; }
+  [[nodiscard]] event_ref done(unsigned events) const { return done_[events]; }
+  [[nodiscard]] const value* volume(unsigned which) const { return sources_.data() + which * place::volume_size; }
+  // The fill of each body, in the graph that was built last.
+  [[nodiscard]] fill_node body(std::size_t i) const { return bodies_.at(i); }
+  [[nodiscard]] std::span<value> cell(std::size_t i) { return {cells_.data() + i, 1}; }
+
+ private:
+  static constexpr std::size_t pitch = 16 * sizeof(value);
+
+  [[nodiscard]] graph build_by_hand(const settings& now);
+  [[nodiscard]] graph build_by_capture(const settings& now);
+  [[nodiscard]] graph_node add_conditionals(graph& g, const settings& now);
+  void snapshot();
+  [[nodiscard]] std::span<value> result(std::size_t at, std::size_t size) { return {results_.data() + at, size}; }
+  [[nodiscard]] pitched_span<value> rows() { return {rows_.data(), place::rows_width, place::rows_height, pitch}; }
+  [[nodiscard]] pitched_span<value> row_results() {
+    return {results_.data() + place::rows, place::rows_width, place::rows_height, place::rows_width * sizeof(value)};
+  }
+  // Two by two by two.
+  template <class T>
+  [[nodiscard]] static pitched_span<T> box(T* at, std::size_t row_bytes) {
+    return {at, 2, 2, row_bytes, 2, 2};
+  }
+
+  device gpu_;
+  context_scope current_{gpu_};
+  extent has_;
+  stream s_{gpu_}, t_{gpu_};
+  buffer<value> line_{s_, place::line_size}, rows_{s_, place::rows_height*pitch / sizeof(value)};
+  buffer<value> box_{s_, 4 * pitch / sizeof(value)};
+  buffer<value> child_{s_, place::child_size}, awaited_there_{s_, 1}, cells_{s_, place::cell_count};
+  buffer<value> stored_{s_, 1};
+  pinned_buffer<value> sources_{2 * place::volume_size}, results_{place::count};
+  word<value> word_{0};
+  std::array<event, 2> ready_{event{gpu_}, event{gpu_}}, done_{event{gpu_}, event{gpu_}};
+  std::vector<fill_node> bodies_;
+  abi::CUmodule module_ = nullptr;
+  abi::CUfunction store_ = nullptr;
+  value* stored_at_ = nullptr;  // a kernel's argument
+  std::array<void*, 2> arguments_{};
+  value awaited_ = 0;
+  unsigned last_events_ = 0;
+
+  std::mutex mutex_;
+  std::vector<outcome> outcomes_;
+};
+
+}  // namespace weir::test
