@@ -1,9 +1,10 @@
 // api/buffer.cpp - device memory in the order of a stream.
 #include <weir/buffer.hpp>
 
-#include "api/capture_registry.hpp"
+#include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/free_when_unused.hpp"
+#include "api/frees_in_captures.hpp"
 #include "api/green_state.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
@@ -22,44 +23,6 @@
 #include <utility>
 
 namespace weir::detail {
-namespace {
-
-// Is it in a capture, be that whole or broken?
-bool captures(CUstream stream) noexcept {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
-// A capture takes memory from elsewhere for none that it could free, and a free in another stream for unsafe.
-bool refused_for_capture(CUresult answer, CUstream stream) noexcept {
-  return answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || answer == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
-         answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || (answer != CUDA_SUCCESS && captures(stream));
-}
-
-// 0 if the stream is in none, or in a broken one.
-unsigned long long id_of_capture(CUstream stream) noexcept {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  cuuint64_t id = 0;
-  const bool asked = ask_which_capture(stream, status, id) == CUDA_SUCCESS;
-  return asked && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : 0;
-}
-
-// Has weir seen the stream take part in the capture of that id, which is open?
-bool takes_part(CUstream stream, unsigned long long id) noexcept {
-  bool found = false;
-  capture_registry::instance().each(
-      [&](const capture_record& record) { found |= record.what.id == id && record.has(stream); });
-  return found;
-}
-
-// Does an order between them lead into a capture, or out of one? It would break the capture, or become a part of it.
-bool is_between(CUstream stream, CUstream own, const use_list* uses) noexcept {
-  const bool captured = is_captured(stream);
-  return is_captured(own) != captured || (uses != nullptr && uses->differs_in_capture(captured));
-}
-
-}  // namespace
-
 stream_memory::stream_memory(stream_ref stream, std::size_t count, std::size_t element_bytes, call_site at) {
   obtain(nullptr, stream, count, element_bytes, at);
 }
@@ -171,7 +134,8 @@ stream_memory::free_in_capture stream_memory::free_in_capture_now() const noexce
   const CUstream stream = reachable_stream();
   if (capture_ == 0 || stream != stream_ || inside_host_function || in_forked_child()) return free_in_capture::harmful;
   if (id_of_capture(stream) == capture_) return free_in_capture::recorded;
-  return captures(stream) && takes_part(stream, capture_) ? free_in_capture::needless : free_in_capture::harmful;
+  return is_in_capture(stream) && is_known_in_capture(stream, capture_) ? free_in_capture::needless
+                                                                        : free_in_capture::harmful;
 }
 
 void stream_memory::close(call_site at) { close(reachable_stream(), at); }
@@ -216,7 +180,7 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
   first_failure failure;
   const CUstream own = reachable_stream();
   const bool waits_for_others = uses_ != nullptr || stream_ref{stream} != stream_ref{own};
-  if (address_ != nullptr && waits_for_others && is_between(stream, own, uses_)) {
+  if (address_ != nullptr && waits_for_others && leads_across_captures(stream, own, uses_)) {
     free_later(own);
   } else if (address_ != nullptr) {
     // The default streams are those of the current context; others know their own.
@@ -261,7 +225,7 @@ void stream_memory::free_later(CUstream own) noexcept {
   free_when_unused(std::unique_ptr<use_list>{std::exchange(uses_, nullptr)},
                    [address = address_, stream, context = device_context_,
                     state = std::exchange(state_, nullptr)](first_failure failure) {
-                     if (captures(stream)) return chore_result::capture_open;
+                     if (is_in_capture(stream)) return chore_result::capture_open;
                      try {
                        const make_current current{context, call_site{}};
                        const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);

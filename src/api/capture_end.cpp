@@ -56,15 +56,6 @@ std::string explain(errc code, const capture_record& record, const loose_streams
   }
 }
 
-// Of a graph that is somebody else's, what its capture has recorded. Where the driver keeps it, nothing else can be done.
-void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
-  report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
-    for (const CUgraphNode node : nodes_of(graph, {})) {
-      if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});
-    }
-  });
-}
-
 // The given graph, which is still there, is as it was before the capture.
 [[noreturn, gnu::cold]] void fail_given(errc code, stream_ref stream, const open_capture& what, std::string why,
                                         bool& is_gone, call_site at) {
@@ -113,12 +104,6 @@ unsigned long long find_endable(CUstream stream, bool given) {
     if (what.options.mode == capture_mode::relaxed || what.thread == thread_number()) found = what.id;
   });
   return found;
-}
-
-// Is the stream in no capture any more, or in another one than the scope's? 0 is that of no scope.
-bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept {
-  return status == CU_STREAM_CAPTURE_STATUS_NONE ||
-         (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && scope != 0 && id != scope);
 }
 
 std::string to_text_ended_past_weir(const open_capture& what) {
@@ -206,32 +191,7 @@ ended_capture end_known(stream_ref stream, unsigned long long scope, bool given,
   return end_and_take(stream, known.what, loose, is_gone, at);
 }
 
-// So that the end does not fail for streams that were not joined, which would destroy the graph: the stream comes after all
-// nodes that there are, and gets none any more.
-void join_all_before_end(CUstream stream) noexcept {
-  try {
-    capture_part part;
-    if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
-    std::vector<CUgraphNode> nodes = nodes_of(part.graph, {});
-    static_cast<void>(driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes.data(), nullptr, nodes.size(),
-                                                                    CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
-  } catch (...) {  // the end tells
-  }
-}
-
 }  // namespace
-
-driver_end end_in_driver(CUstream stream) noexcept {
-  CUgraph graph = nullptr;
-  const CUresult answer = driver().cuStreamEndCapture(stream, &graph);
-  if (answer == CUDA_SUCCESS) return {answer, graph};
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  CUgraph left = nullptr;
-  const bool is_open =
-      driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
-  if (is_open && driver().cuStreamEndCapture(stream, &left) == CUDA_SUCCESS) return {answer, left};
-  return {answer, nullptr};  // destroyed by the driver with the capture
-}
 
 ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call_site at) {
   bool is_gone = false;
@@ -240,33 +200,6 @@ ended_capture end_open_capture(stream_ref stream, unsigned long long scope, call
 
 ended_capture end_given_capture(stream_ref stream, unsigned long long scope, bool& is_gone, call_site at) {
   return end_known(stream, scope, true, is_gone, at);
-}
-
-bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {
-  if (in_forked_child()) return false;
-  const auto ending = capture_registry::instance().take(scope);
-  if (ending == nullptr) return false;  // it has ended
-  const bool given = ending->what.given;
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  cuuint64_t id = 0;
-  // Past weir: what there is now is none of ours.
-  if (ask_which_capture(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id)) return false;
-  if (given) join_all_before_end(stream.get());
-  const driver_end end = end_in_driver(stream.get());
-  if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
-  if (given && end.graph == nullptr) forget_graph(ending->what.graph);
-  if (!given && end.graph != nullptr) {
-    check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
-  }
-  switch (end.answer) {
-    case CUDA_SUCCESS:
-    // What the body left behind when it threw is no failure of its own.
-    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
-    case CUDA_ERROR_ILLEGAL_STATE: break;
-    default: report_unraised(static_cast<errc>(end.answer), end_call, stream);
-  }
-  return given && end.graph == nullptr;
 }
 
 }  // namespace weir::detail

@@ -170,6 +170,12 @@ struct driver_end {
 };
 driver_end end_in_driver(CUstream stream) noexcept;
 
+// Is the stream in no capture any more, or in another one than the scope's? 0 is that of no scope.
+[[nodiscard]] bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept;
+
+// Of a graph that is somebody else's, what its capture has recorded. Where the driver keeps it, nothing else can be done.
+void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept;
+
 // "the capture begun at main.cpp:12 in own_thread mode by thread 4711"
 [[nodiscard]] std::string to_text(const open_capture& capture);
 // "broken by cuMemAlloc at main.cpp:14 (CUDA_ERROR_..., thread 4711)"

@@ -1,0 +1,82 @@
+// api/capture_abandon.cpp - captures that come to nothing: ended, and their graphs as they were.
+#include "api/capture_registry.hpp"
+#include "api/driver_frontier.hpp"
+#include "api/first_failure.hpp"
+#include "api/graph_book.hpp"
+
+#include <weir/graph.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace weir::detail {
+namespace {
+
+// So that the end does not fail for streams that were not joined, which would destroy the graph: the stream comes after all
+// nodes that there are, and gets none any more.
+void join_all_before_end(CUstream stream) noexcept {
+  try {
+    capture_part part;
+    if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+    std::vector<CUgraphNode> nodes = nodes_of(part.graph, {});
+    static_cast<void>(driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes.data(), nullptr, nodes.size(),
+                                                                    CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+  } catch (...) {  // the end tells
+  }
+}
+
+}  // namespace
+
+driver_end end_in_driver(CUstream stream) noexcept {
+  CUgraph graph = nullptr;
+  const CUresult answer = driver().cuStreamEndCapture(stream, &graph);
+  if (answer == CUDA_SUCCESS) return {answer, graph};
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUgraph left = nullptr;
+  const bool is_open =
+      driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+  if (is_open && driver().cuStreamEndCapture(stream, &left) == CUDA_SUCCESS) return {answer, left};
+  return {answer, nullptr};  // destroyed by the driver with the capture
+}
+
+bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept {
+  return status == CU_STREAM_CAPTURE_STATUS_NONE ||
+         (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && scope != 0 && id != scope);
+}
+
+void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
+  report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
+    for (const CUgraphNode node : nodes_of(graph, {})) {
+      if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});
+    }
+  });
+}
+
+bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {
+  if (in_forked_child()) return false;
+  const auto ending = capture_registry::instance().take(scope);
+  if (ending == nullptr) return false;  // it has ended
+  const bool given = ending->what.given;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t id = 0;
+  // Past weir: what there is now is none of ours.
+  if (ask_which_capture(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id)) return false;
+  if (given) join_all_before_end(stream.get());
+  const driver_end end = end_in_driver(stream.get());
+  if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
+  if (given && end.graph == nullptr) forget_graph(ending->what.graph);
+  if (!given && end.graph != nullptr) {
+    check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
+  }
+  switch (end.answer) {
+    case CUDA_SUCCESS:
+    // What the body left behind when it threw is no failure of its own.
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+    case CUDA_ERROR_ILLEGAL_STATE: break;
+    default: report_unraised(static_cast<errc>(end.answer), "cuStreamEndCapture", stream);
+  }
+  return given && end.graph == nullptr;
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,25 @@
+// api/frees_in_captures.hpp - what becomes of frees in streams that capture.
+#pragma once
+
+#include "driver/abi.hpp"
+
+namespace weir::detail {
+
+class use_list;
+
+// Is it in a capture, be that whole or broken?
+[[nodiscard]] bool is_in_capture(abi::CUstream stream) noexcept;
+
+// A capture takes memory from elsewhere for none that it could free, and a free in another stream for unsafe.
+[[nodiscard]] bool refused_for_capture(abi::CUresult answer, abi::CUstream stream) noexcept;
+
+// 0 if the stream is in none, or in a broken one.
+[[nodiscard]] unsigned long long id_of_capture(abi::CUstream stream) noexcept;
+
+// Has weir seen the stream take part in the capture of that id, which is open?
+[[nodiscard]] bool is_known_in_capture(abi::CUstream stream, unsigned long long id) noexcept;
+
+// Does an order between them lead into a capture, or out of one? It would break the capture, or become a part of it.
+[[nodiscard]] bool leads_across_captures(abi::CUstream stream, abi::CUstream own, const use_list* uses) noexcept;
+
+}  // namespace weir::detail
