@@ -67,8 +67,9 @@ void capture_to(stream_ref stream, graph& into, Body&& body, frontier_list after
 
 // The same for a graph of somebody else, such as the body of a conditional node: capture_to(s, node.body(), ...). What
 // cannot be in a body is found at the end (not_supported, with the node in the text), and the body is as it was. Where the
-// driver has destroyed the graph, the error says so, and its owner must not; of a conditional node the body is gone then, and
-// with it what the node is good for: remove it.
+// driver has destroyed the graph, the error says so, and its owner must not. What that was a part of, the graph of a
+// conditional node or a child graph, is lost then, for drivers of GPUs crash when it is used or destroyed: weir refuses its
+// use (illegal_state), and closing and destroying it leaves it behind.
 template <detail::capture_body Body>
 void capture_to(stream_ref stream, graph_ref into, Body&& body, frontier_list after = {}, capture_options options = {},
                 call_site at = call_site::current()) {

@@ -63,8 +63,7 @@ class WEIR_EXPORT conditional_node : public detail::typed_node<node_kind::condit
   using typed_node::typed_node;
 
   // The body of that number; one that it does not have is refused (invalid_value). Valid while the node is. Drivers do not
-  // tell bodies again: of a node that was not added through weir they are not known (not_supported). One that the driver
-  // has destroyed, because a capture into it broke, is refused (illegal_state), and null in the list. No driver call.
+  // tell bodies again: of a node that was not added through weir they are not known (not_supported). No driver call.
   [[nodiscard]] graph_ref body(std::size_t number = 0, call_site at = call_site::current()) const;
   [[nodiscard]] std::vector<graph_ref> bodies(call_site at = call_site::current()) const;
   [[nodiscard]] conditional_kind type(call_site at = call_site::current()) const;

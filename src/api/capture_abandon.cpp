@@ -3,6 +3,7 @@
 #include "api/driver_frontier.hpp"
 #include "api/first_failure.hpp"
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 
 #include <weir/graph.hpp>
 
@@ -64,7 +65,7 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
   if (given) join_all_before_end(stream.get());
   const driver_end end = end_in_driver(stream.get());
   if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
-  if (given && end.graph == nullptr) forget_graph(ending->what.graph);
+  if (given && end.graph == nullptr) note_destroyed(ending->what.graph);
   if (!given && end.graph != nullptr) {
     check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
   }

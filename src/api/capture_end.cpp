@@ -71,7 +71,7 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const lo
   if (end.answer == CUDA_SUCCESS) return {end.graph, what.home};
   if (what.given && end.graph == nullptr) {
     is_gone = true;
-    forget_graph(what.graph);
+    note_destroyed(what.graph);
   } else if (what.given) {
     if (record != nullptr) take_out_recorded(end.graph, record->before);
   } else if (end.graph != nullptr) {

@@ -84,4 +84,12 @@ void refuse_captured_graph(CUgraph graph, const char* call, call_site at) {
        fmt::format("it is the graph of {}, which lives on; end that first", begun), at);
 }
 
+void fail_lost(CUgraph graph, const char* call, call_site at) {
+  fail(
+      errc::illegal_state, call, to_string(graph_ref{graph}),
+      "a capture into a body or child graph of it broke, with which the driver destroyed that; drivers crash over such "
+      "graphs, so it is neither used nor destroyed",
+      at);
+}
+
 }  // namespace weir::detail

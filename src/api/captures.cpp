@@ -4,6 +4,7 @@
 #include "api/capture_registry.hpp"
 #include "api/driver_frontier.hpp"
 #include "api/graph_book.hpp"
+#include "api/graph_parts.hpp"
 #include "api/graph_use.hpp"
 #include "api/host_failures.hpp"
 
@@ -52,7 +53,7 @@ void take_back(CUstream stream, capture_target* into) noexcept {
   const CUgraph graph = end_in_driver(stream).graph;
   if (into != nullptr) {
     into->is_gone = graph == nullptr;
-    if (into->is_gone) forget_graph(into->graph);
+    if (into->is_gone) note_destroyed(into->graph);
   } else if (graph != nullptr) {
     check_unraised(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
   }

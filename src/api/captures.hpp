@@ -115,6 +115,8 @@ void refuse_captured_stream(CUstream stream, const char* call, call_site at);
 void refuse_captured_event(CUevent event, const char* call, call_site at);
 void refuse_captured_context(CUcontext context, const char* call, call_site at);
 void refuse_captured_graph(CUgraph graph, const char* call, call_site at);
+// Throws what says that the graph cannot be used any more.
+[[noreturn]] void fail_lost(CUgraph graph, const char* call, call_site at);
 
 // Around a look at a stream or an event: refused if it would break a capture that has to do with it, and made without
 // harm to all others. One load while none is open.

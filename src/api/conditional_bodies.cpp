@@ -29,7 +29,6 @@ graph_node find_inside(CUgraph graph, const Predicate& is_it, call_site at) {
       const auto noted = conditional_noted(graph, node.get());
       if (!noted) continue;
       for (const CUgraph body : noted->bodies) {
-        if (body == nullptr) continue;
         if (const graph_node found = find_inside(body, is_it, at)) return found;
       }
     }

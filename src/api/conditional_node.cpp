@@ -63,14 +63,9 @@ condition::condition(graph_ref of, std::optional<unsigned> at_launch, context_re
     : handle_{make(of, at_launch, context.get(), at)}, graph_{of}, context_{context} {}
 
 graph_ref conditional_node::body(std::size_t number, call_site at) const {
-  constexpr const char* call = "weir::conditional_node::body";
   const detail::noted_conditional known = noted(*this, at);
-  if (number < known.bodies.size()) {
-    if (known.bodies[number] != nullptr) return graph_ref{known.bodies[number]};
-    detail::fail(errc::illegal_state, call, to_string(graph_node{*this}),
-                 "a capture into it broke, with which the driver destroyed it; remove the node", at);
-  }
-  detail::fail(errc::invalid_value, call, to_string(graph_node{*this}),
+  if (number < known.bodies.size()) return graph_ref{known.bodies[number]};
+  detail::fail(errc::invalid_value, "weir::conditional_node::body", to_string(graph_node{*this}),
                fmt::format("it has {} bodies, from 0 on; there is no body {}", known.bodies.size(), number), at);
 }
 

@@ -108,6 +108,7 @@ class nameless_file {
 };
 
 void destroy(CUgraph_st* handle) noexcept {
+  if (detail::is_lost(handle)) return;
   detail::forget_graph(handle);
   detail::check_unraised(driver().cuGraphDestroy(handle), "cuGraphDestroy", subject::graph(handle));
 }
@@ -254,6 +255,10 @@ graph::~graph() {
 
 void graph::close(call_site at) {
   if (closed()) return;
+  if (detail::is_lost(handle_)) {
+    static_cast<void>(release(at));
+    return;
+  }
   CUgraph_st* const handle = usable(ref(), "cuGraphDestroy", at);
   handle_ = detail::closed_handle<CUgraph_st>();
   detail::leaving_notes notes{handle};

@@ -61,7 +61,6 @@ class reader {
     } else if (const auto noted = conditional_noted(node.graph().get(), node.get());
                noted && made.kind == node_kind::conditional) {
       for (std::size_t i = 0; i < noted->bodies.size(); ++i) {
-        if (noted->bodies[i] == nullptr) continue;
         made.parts.push_back(read(graph_ref{noted->bodies[i]}, body_title(noted->type, i)));
       }
     }

@@ -4,7 +4,6 @@
 #include "api/graph_book.hpp"
 #include "api/never_destroyed.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string_view>
@@ -51,12 +50,8 @@ void library::take(CUgraph graph, std::vector<books::node_type>& out) {
 void library::drop(CUgraph graph) noexcept {
   const books::node_type gone = all.extract(graph);
   if (gone.empty()) return;
-  if (book* const whole = find(gone.mapped().whole)) {
-    std::erase(whole->parts, graph);
-    if (const auto notes = whole->nodes.find(gone.mapped().node); notes != whole->nodes.end()) {
-      std::ranges::replace(notes->second.conditional.bodies, graph, CUgraph{});
-    }
-  }
+  if (gone.mapped().lost) graphs_lost.fetch_sub(1, std::memory_order_relaxed);
+  if (book* const whole = find(gone.mapped().whole)) std::erase(whole->parts, graph);
   for (const CUgraph part : gone.mapped().parts) drop(part);
 }
 

@@ -32,6 +32,7 @@ struct book {
   CUgraphNode node = nullptr;
   part_kind kind = part_kind::child;
   std::list<CUgraph> parts;
+  bool lost = false;  // of a graph that is nobody's part
 };
 
 using books = std::map<CUgraph, book>;

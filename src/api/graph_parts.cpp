@@ -5,6 +5,7 @@
 #include "api/graph_library.hpp"
 
 #include <list>
+#include <utility>
 
 namespace weir::detail {
 
@@ -97,6 +98,23 @@ CUgraph root_of(CUgraph graph) noexcept {
   const locked_library in;
   for (const book* b = in->find(graph); b != nullptr && b->whole != nullptr; b = in->find(graph)) graph = b->whole;
   return graph;
+}
+
+void note_destroyed(CUgraph graph) noexcept {
+  if (!any_graph_noted()) return;
+  const CUgraph root = root_of(graph);
+  const locked_library in;
+  in->drop(graph);
+  in->count();
+  book* const whole = root == graph ? nullptr : in->find(root);
+  if (whole != nullptr && !std::exchange(whole->lost, true)) graphs_lost.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool look_for_lost(CUgraph graph) noexcept {
+  const CUgraph root = root_of(graph);
+  const locked_library in;
+  const book* const whole = in->find(root);
+  return whole != nullptr && whole->lost;
 }
 
 std::optional<noted_conditional> conditional_noted(CUgraph graph, CUgraphNode node) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "driver/abi.hpp"
+#include "driver/forked_child.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -44,7 +46,19 @@ class room_for_parts {
 // The root that the graph is known to be a part of; itself if it is known to be none's.
 [[nodiscard]] abi::CUgraph root_of(abi::CUgraph graph) noexcept;
 
-// The bodies of a conditional node. One that the driver has destroyed, with a capture into it that broke, is null.
+// The driver has destroyed a graph, with a capture into it that broke: the notes on it go. If it was a part of another
+// graph, that is lost: the drivers of GPUs crash when it is used, and when it is destroyed.
+void note_destroyed(abi::CUgraph graph) noexcept;
+
+// How many are lost. Nearly always none, which makes a look a load.
+inline constinit std::atomic<int> graphs_lost{0};
+// Is it lost, or a part of one that is?
+[[nodiscard]] bool look_for_lost(abi::CUgraph graph) noexcept;
+[[nodiscard]] inline bool is_lost(abi::CUgraph graph) noexcept {
+  return graphs_lost.load(std::memory_order_relaxed) != 0 && !in_forked_child() && look_for_lost(graph);
+}
+
+// The bodies of a conditional node.
 struct noted_conditional {
   unsigned type = 0;
   std::vector<abi::CUgraph> bodies;

@@ -3,6 +3,7 @@
 
 #include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/graph_parts.hpp"
 
 #include <weir/graph.hpp>
 
@@ -13,6 +14,9 @@ inline CUgraph usable(graph_ref g, const char* call, call_site at) {
   permit(call, on, at);
   if (g.get() == closed_handle<CUgraph_st>()) [[unlikely]] {
     fail_closed(call, on, at);
+  }
+  if (is_lost(g.get())) [[unlikely]] {
+    fail_lost(g.get(), call, at);
   }
   return g.get();
 }

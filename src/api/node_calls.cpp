@@ -44,6 +44,9 @@ CUgraphNode usable(graph_node node, const char* call, call_site at) {
   if (!node) [[unlikely]] {
     fail(errc::invalid_value, call, "no node", "name a node of a graph", at);
   }
+  if (is_lost(node.graph().get())) [[unlikely]] {
+    fail_lost(node.graph().get(), call, at);
+  }
   return node.get();
 }
 

@@ -1,19 +1,20 @@
 // capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
 #include <weir/capture_to.hpp>
+#include <weir/child_graph_node.hpp>
 #include <weir/conditional_node.hpp>
 #include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
 
+#include <functional>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "capture_fixture.hpp"
-#include "driver/table.hpp"
+#include "driver/failing.hpp"
 #include "support/errors.hpp"
+#include "support/unraised.hpp"
 
 namespace weir {
 namespace {
@@ -71,22 +72,40 @@ TEST_F(CaptureToBody, WhatABodyThrowsLeavesItAsItWas) {
   s.sync();
 }
 
-// The driver destroys the body of a capture that broke. Nothing asks about it afterwards.
-TEST_F(CaptureToBody, ABrokenCaptureTakesTheBodyWithIt) {
-  graph g;
-  const auto node = g.add(if_parameters{condition{g, 1u}});
-  const auto failure = failure_of([&] {
-    capture_to(s, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); });
-  });
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
-  const auto refused = failure_of([&] { static_cast<void>(node.body()); });
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->result(), errc::illegal_state);
-  EXPECT_TRUE(says(*refused, "capture into it broke")) << refused->what();
-  EXPECT_EQ(node.bodies(), std::vector{graph_ref{nullptr}});
-  EXPECT_EQ(node.type(), conditional_kind::if_nonzero);
-  EXPECT_NE(drawing_of(g).find("if"), std::string::npos);
+// An H200 destroys the body of a capture that broke, and crashes when its graph is used, or destroyed, afterwards.
+TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  for (const bool closes : {false, true}) {
+    graph g;
+    const auto node = g.add(if_parameters{condition{g, 1u}});
+    const auto failure = failure_of([&] {
+      capture_to(s, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); });
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+    const int asked = calls.count_all();
+    const std::function<void()> uses[] = {[&] { static_cast<void>(node.body()); },
+                                          [&] { static_cast<void>(node.dependencies()); },
+                                          [&] { static_cast<void>(g.nodes()); },
+                                          [&] { static_cast<void>(g.clone()); },
+                                          [&] { static_cast<void>(g.instantiate()); },
+                                          [&] { static_cast<void>(drawing_of(g)); },
+                                          [&] { g.remove(node); },
+                                          [&] { graph{}.add(child_graph_parameters{g}); },
+                                          [&] { capture_to(s, g, [] {}); }};
+    for (const auto& use : uses) {
+      const auto refused = failure_of(use);
+      ASSERT_TRUE(refused) << &use - uses;
+      EXPECT_EQ(refused->result(), errc::illegal_state) << refused->what();
+      EXPECT_TRUE(says(*refused, "capture into a body")) << refused->what();
+    }
+    if (closes) g.close();
+    EXPECT_EQ(g.closed(), closes);
+    EXPECT_EQ(calls.count_all() - asked, 2) << "but for the one graph that was to have it as a child";
+  }
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "and that one";
+  EXPECT_EQ(unraised.count(), 0u);
   expect_ordinary();
 }
 
