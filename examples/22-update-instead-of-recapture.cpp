@@ -1,0 +1,67 @@
+// Lesson 22: the same work with other parameters, three ways: captured and made anew, captured and updated, one node set.
+#include <chrono>
+#include <cstdio>
+#include <weir/weir.hpp>
+
+int main() {
+  using clock = std::chrono::steady_clock;
+  using microseconds = std::chrono::duration<double, std::micro>;
+  constexpr int steps = 100;
+  constexpr int rounds = 200;
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::buffer<int> x{s, 1000};
+  weir::pinned_buffer<int> home{x.size()};
+
+  // Many steps, of which each round changes one value.
+  const auto work = [&](int value) {
+    for (int i = 1; i < steps; ++i) weir::fill(s, x, -1);
+    weir::fill(s, x, value);
+    weir::copy(s, x, home);
+  };
+
+  // A way is right if each of its rounds brings home its own value. What a round costs the host, before it is launched:
+  bool right = true;
+  const auto measure = [&](const char* way, auto prepare) {
+    microseconds spent{0};
+    for (int round = 1; round <= rounds; ++round) {
+      const clock::time_point begin = clock::now();
+      const weir::graph_exec& run = prepare(round);
+      spent += clock::now() - begin;
+      run.launch(s);
+      s.sync();
+      right = right && home[0] == round;
+    }
+    std::printf("%-28s %7.1f us a round\n", way, spent.count() / rounds);
+    return spent;
+  };
+
+  // A new executable each time: what a program does that only knows capture.
+  weir::graph_exec anew = weir::capture_exec(s, [&] { work(0); });
+  const auto re_instantiated = measure("captured and made anew", [&](int value) -> const weir::graph_exec& {
+    anew = weir::capture_exec(s, [&] { work(value); });
+    return anew;
+  });
+
+  // The same capture, but the executable stays, and takes the new parameters over. The body may be a library's.
+  weir::graph_exec kept = weir::capture_exec(s, [&] { work(0); });
+  measure("captured and updated", [&](int value) -> const weir::graph_exec& {
+    right = right && kept.update(weir::capture(s, [&] { work(value); }));
+    return kept;
+  });
+
+  // No capture at all: the node that changes is known, by its tag, and set. Of a captured graph it is looked for once.
+  const weir::graph recorded = weir::capture(s, [&](weir::capture_scope& scope) {
+    work(0);
+    scope.graph().tag(weir::capture_info_of(s).frontier.at(0).node.dependencies().at(0).from, "value");
+  });
+  weir::graph_exec changed = recorded.instantiate();
+  const auto last = changed.find("value").as<weir::fill_node>();
+  const auto set = measure("one node set", [&](int value) -> const weir::graph_exec& {
+    changed.set(last, weir::fill_parameters{x, value});
+    return changed;
+  });
+
+  std::printf("setting the node is %.0f times as fast as making it anew\n", re_instantiated / set);
+  return right ? 0 : 1;
+}
