@@ -86,6 +86,7 @@ class GraphCacheFaults : public ::testing::Test {
     function.fail(faults, nth, abi::CUDA_ERROR_SYSTEM_NOT_READY);
     std::optional<cache_use> how;
     const auto failure = failure_of([&] { how = use(*cache, version, times); });
+    const bool was_made = function.count(faults) >= nth;  // or it was one of weir's own thread that was counted
     EXPECT_EQ(capture_status_of(s), capture_status::none);
     EXPECT_EQ(counted(), failure ? 0 : times);
     if (failure) {
@@ -102,9 +103,11 @@ class GraphCacheFaults : public ::testing::Test {
     EXPECT_EQ(use(*cache, version, times), cache_use::replayed);
     EXPECT_EQ(counted(), times);
     const bool is_told = failure || cache->last_failure() || unraised.count() != 0 || how != expected;
-    // Only whether an update is refused or fails makes no difference to anybody: the executable is made anew.
-    const bool is_needless = expected == cache_use::remade && function.symbol == "cuGraphExecUpdate_v2";
-    EXPECT_TRUE(is_told || is_needless) << "nobody was told";
+    // Whether an update is refused or fails makes no difference to anybody: the executable is made anew. The one before is
+    // destroyed whether captures could be relaxed for that or not.
+    const bool is_needless = expected == cache_use::remade && (function.symbol == "cuGraphExecUpdate_v2" ||
+                                                               function.symbol == "cuThreadExchangeStreamCaptureMode");
+    EXPECT_TRUE(is_told || is_needless || !was_made) << "nobody was told";
     cache.reset();
     expect_nothing_lost(faults, function.symbol);
   }
