@@ -171,7 +171,9 @@ TEST_F(CaptureFormsFaults, ABeginThatCannotBeTakenBackTakesTheGraphWithIt) {
     abi::CUgraph still = nullptr;  // for the driver has not seen the end
     EXPECT_EQ(detail::driver().cuStreamEndCapture(s.get(), &still), abi::CUDA_SUCCESS);
     EXPECT_EQ(still, handle);
-    if (g.closed()) EXPECT_EQ(detail::driver().cuGraphDestroy(still), abi::CUDA_SUCCESS);
+    if (g.closed()) {
+      EXPECT_EQ(detail::driver().cuGraphDestroy(still), abi::CUDA_SUCCESS);
+    }
   };
   attempt([&](graph& g) { begin_capture_to(s, std::move(g)); });
   attempt([&](graph& g) { capture_to(s, g, [] { FAIL(); }); });
