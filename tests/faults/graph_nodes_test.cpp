@@ -1,23 +1,16 @@
 // graph_nodes_test.cpp - nodes of graphs of which a driver call fails: nothing added, nothing changed, nothing kept.
 #include <weir/buffer.hpp>
-#include <weir/capture.hpp>
-#include <weir/context.hpp>
-#include <weir/deferred.hpp>
-#include <weir/fill.hpp>
 #include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/graph_nodes.hpp>
 #include <weir/pinned_buffer.hpp>
 
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
-#include "support/witness.hpp"
 
 namespace weir {
 namespace {
@@ -25,11 +18,6 @@ namespace {
 using test::driver_table;
 using test::every_call_may_fail;
 using test::failing_table;
-using test::fate;
-using test::is_destroyed_once;
-using test::result_of;
-using test::unraised_errors;
-using test::witness;
 
 class GraphNodeFaults : public ::testing::Test {
  protected:
@@ -42,13 +30,12 @@ class GraphNodeFaults : public ::testing::Test {
       try {
         static_cast<void>(mine.add(parameters(), {first}));
       } catch (...) {
-        EXPECT_EQ(left_in(mine), 1u);
+        EXPECT_EQ(mine.node_count(), 1u);
         throw;
       }
       return mine;
     });
   }
-  [[nodiscard]] static std::size_t left_in(const graph& of) { return of.node_count(); }
 
   device gpu;
   stream s{gpu};
@@ -84,99 +71,6 @@ TEST_F(GraphNodeFaults, NodesThatAllocateAndFree) {
   every_call_may_fail([&] { static_cast<void>(graph_memory_of(gpu)); });
   every_call_may_fail([&] { reset_graph_memory_marks(gpu); });
   every_call_may_fail([&] { trim_graph_memory(gpu); });
-}
-
-TEST_F(GraphNodeFaults, Children) {
-  graph child;
-  const fill_node a = child.add(fill_parameters{x, 1});
-  every_call_may_fail([&] {
-    graph mine;
-    mine.add(child_graph_parameters{child});
-    return mine;
-  });
-  child.tag(a, "a");
-  every_call_may_fail([&] {
-    graph mine;
-    try {
-      static_cast<void>(mine.add(child_graph_parameters{child}));
-    } catch (...) {
-      EXPECT_EQ(left_in(mine), 0u);
-      throw;
-    }
-    return mine;
-  });
-  const child_graph_node node = g.add(child_graph_parameters{child});
-  every_call_may_fail([&] { static_cast<void>(node.child()); });
-}
-
-// Graphs that allocate lose no nodes, so what is there stays, without its tags.
-TEST_F(GraphNodeFaults, AChildThatCannotBeTakenOutAgain) {
-  graph child;
-  child.tag(child.add(fill_parameters{x, 1}), "a");
-  static_cast<void>(g.add(allocation_parameters{gpu, 400}));
-  const unraised_errors unraised;
-  failing_table faults;
-  faults.fail(&driver_table::cuGraphNodeFindInClone, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  const child_graph_node node = g.add(child_graph_parameters{child});
-  EXPECT_EQ(g.node_count(), 2u);
-  EXPECT_EQ(node.child().node_count(), 1u);
-  EXPECT_FALSE(node.child().find("a"));
-  ASSERT_EQ(unraised.errors().size(), 1u);
-  EXPECT_STREQ(unraised.errors().front().call(), "cuGraphNodeFindInClone");
-}
-
-TEST_F(GraphNodeFaults, AChildThatIsReplacedInAnExecutable) {
-  graph child;
-  static_cast<void>(child.add(host_function_parameters{[] {}}));
-  const child_graph_node node = g.add(child_graph_parameters{child});
-  every_call_may_fail([&] {
-    graph_exec exec = g.instantiate();
-    exec.set(node, child_graph_parameters{child});
-    return exec;
-  });
-}
-
-TEST_F(GraphNodeFaults, AChildThatIsNotMovedStays) {
-  graph child;
-  static_cast<void>(child.add(fill_parameters{x, 1}));
-  {
-    failing_table faults;
-    faults.fail(&driver_table::cuGraphAddNode_v2, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_EQ(result_of([&] { static_cast<void>(add_moved_child(g, std::move(child))); }), errc::out_of_memory);
-  }
-  EXPECT_FALSE(child.closed());
-  EXPECT_EQ(child.node_count(), 1u);
-  static_cast<void>(add_moved_child(g, std::move(child)));
-  EXPECT_TRUE(child.closed());
-}
-
-TEST_F(GraphNodeFaults, Conditions) {
-  const context_scope current{gpu};
-  every_call_may_fail([&] {
-    graph mine;
-    const condition c{mine, 1};
-    try {
-      static_cast<void>(mine.add(if_parameters{c}).body());
-    } catch (...) {
-      EXPECT_EQ(left_in(mine), 0u);
-      throw;
-    }
-    return mine;
-  });
-  every_call_may_fail([&] {
-    graph mine;
-    static_cast<void>(mine.add(switch_parameters{condition{mine}, 3}).body(2).add(empty_parameters{}));
-    return mine;
-  });
-  every_call_may_fail([&] { static_cast<void>(conditional_support_of_driver()); });
-}
-
-// A driver of before CUDA 12.8 has no second body, and says so before it is asked.
-TEST_F(GraphNodeFaults, ConditionsOfOlderDrivers) {
-  const condition c{g, 1};
-  failing_table faults;
-  faults.fail_from(&driver_table::cuGraphConditionalHandleCreate, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
-  EXPECT_EQ(result_of([&] { static_cast<void>(condition{g}); }), errc::call_requires_newer_driver);
 }
 
 TEST_F(GraphNodeFaults, NodesThatAreAsked) {
@@ -276,111 +170,6 @@ TEST_F(GraphNodeFaults, OrdersAndTags) {
   });
   g.tag(a, "a");
   every_call_may_fail([&] { return g.clone(); });
-}
-
-// A function that is not taken goes at once, one that was replaced stays.
-TEST_F(GraphNodeFaults, AFunctionThatIsNotTaken) {
-  const auto attempt = [&](auto function, int nth, auto change) {
-    fate f;
-    {
-      failing_table faults;
-      faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
-      EXPECT_EQ(result_of([&] { change(host_function_parameters{[held = witness{f}] {}}); }), errc::out_of_memory);
-    }
-    EXPECT_TRUE(is_destroyed_once(f));
-    EXPECT_EQ(f.destructions_in_host_functions, 0);
-  };
-  fate first;
-  const host_function_node node = g.add(host_function_parameters{[held = witness{first}] {}});
-  graph_exec exec = g.instantiate();
-  const auto add = [&](const host_function_parameters& what) { static_cast<void>(g.add(what)); };
-  const auto set = [&](const host_function_parameters& what) { node.set(what); };
-  const auto set_in = [&](const host_function_parameters& what) { exec.set(node, what); };
-  attempt(&driver_table::cuUserObjectCreate, 1, add);
-  attempt(&driver_table::cuGraphRetainUserObject, 1, add);
-  attempt(&driver_table::cuGraphAddNode_v2, 1, add);
-  attempt(&driver_table::cuUserObjectCreate, 1, set);
-  attempt(&driver_table::cuGraphRetainUserObject, 1, set);
-  attempt(&driver_table::cuGraphHostNodeSetParams, 1, set);
-  attempt(&driver_table::cuGraphExecHostNodeSetParams, 1, set_in);
-  attempt(&driver_table::cuCtxPushCurrent_v2, 1, set_in);
-  EXPECT_EQ(g.node_count(), 1u);
-  drain_deferred();
-  EXPECT_EQ(first.destructions, 0);
-  exec.launch(s);
-  s.sync();
-}
-
-// A range that tells its fate.
-class told_range {
- public:
-  explicit told_range(fate& f) : witness_{f} {}
-  [[nodiscard]] const int* data() const { return memory_.data(); }
-  [[nodiscard]] int* data() { return memory_.data(); }
-  [[nodiscard]] std::size_t size() const { return memory_.size(); }
-
- private:
-  witness witness_;
-  std::vector<int> memory_ = std::vector<int>(10);
-};
-
-// Nor does the graph keep the first of two owners where the second is not taken.
-TEST_F(GraphNodeFaults, TwoOwnersOfWhichOneIsNotTaken) {
-  g.tag(g.add(empty_parameters{}), "there are notes");
-  const auto attempt = [&](auto function, int nth) {
-    fate from;
-    fate to;
-    {
-      failing_table faults;
-      faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
-      EXPECT_EQ(result_of([&] {
-                  static_cast<void>(g.add(copy_parameters{told_range{from}, told_range{to}}));
-                }),
-                errc::out_of_memory);
-    }
-    EXPECT_TRUE(is_destroyed_once(from));
-    EXPECT_TRUE(is_destroyed_once(to));
-  };
-  attempt(&driver_table::cuUserObjectCreate, 1);
-  attempt(&driver_table::cuUserObjectCreate, 2);
-  attempt(&driver_table::cuGraphRetainUserObject, 1);
-  attempt(&driver_table::cuGraphRetainUserObject, 2);
-  attempt(&driver_table::cuGraphAddNode_v2, 1);
-  EXPECT_EQ(g.node_count(), 1u);
-}
-
-// What cannot be given up is not lost with it: it goes with the graph, and the hook hears of it.
-TEST_F(GraphNodeFaults, AFunctionThatIsNotGivenUp) {
-  fate first;
-  {
-    graph mine;
-    const host_function_node node = mine.add(host_function_parameters{[held = witness{first}] {}});
-    const unraised_errors unraised;
-    {
-      failing_table faults;
-      faults.fail(&driver_table::cuGraphReleaseUserObject, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-      node.set(host_function_parameters{[] {}});
-    }
-    EXPECT_EQ(unraised.count(), 1u);
-    drain_deferred();
-    EXPECT_EQ(first.destructions, 0);
-  }
-  EXPECT_TRUE(is_destroyed_once(first));
-}
-
-// A launch that fails is none: what is replaced after it waits for nothing.
-TEST_F(GraphNodeFaults, ALaunchOfAnExecutableThatKeepsSomething) {
-  const context_scope current{gpu};
-  const host_function_node node = g.add(host_function_parameters{[] {}});
-  graph_exec exec = g.instantiate();
-  fate f;
-  exec.set(node, host_function_parameters{[held = witness{f}] {}});
-  every_call_may_fail([&] { exec.launch(s); });
-  exec.launch(stream_ref::per_thread());
-  exec.set(node, host_function_parameters{[] {}});
-  s.sync();
-  stream_ref::per_thread().sync();
-  EXPECT_TRUE(is_destroyed_once(f));
 }
 
 }  // namespace
