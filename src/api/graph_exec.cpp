@@ -6,6 +6,7 @@
 #include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/exec_state.hpp"
+#include "api/first_failure.hpp"
 #include "api/graph_use.hpp"
 #include "api/green_state.hpp"
 #include "api/instantiation_failure.hpp"
@@ -47,12 +48,12 @@ void check_options(const instantiate_options& options, graph_ref on, call_site a
 }
 
 void destroy(CUgraphExec_st* handle) noexcept {
-  // A driver holds that this might disturb captures, of this thread and of others; it does not.
-  abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_RELAXED;
-  const bool relaxed = driver().cuThreadExchangeStreamCaptureMode(&mode) == abi::CUDA_SUCCESS;
-  detail::check_unraised(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy", subject::graph_exec(handle));
-  if (!relaxed) return;
-  detail::check_unraised(driver().cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode", {});
+  detail::first_failure failure;
+  {
+    const detail::relaxed_captures unharmed{failure};
+    failure.note(driver().cuGraphExecDestroy(handle), "cuGraphExecDestroy");
+  }
+  check_unraised(failure, subject::graph_exec(handle));
 }
 
 // Where an executable goes to.
