@@ -48,10 +48,10 @@ use_list::use* use_list::find(const place& where) noexcept {
 
 std::vector<use_list::use> use_list::take_finished(call_site at) {
   std::vector<use> finished;
-  if (!may_free()) return finished;  // a query would break the capture
+  if (inside_host_function || in_forked_child()) return finished;
   const auto gets_no_more = [](const use& u) { return u.state != nullptr && !u.state->has_users(); };
   if (std::ranges::none_of(uses_, gets_no_more)) return finished;
-  const relaxed_captures unharmed{at};  // those that were begun past weir
+  const relaxed_captures unharmed{at};  // also the one that the memory is used in just now
   const auto is_finished = [&](const use& u) {
     return gets_no_more(u) && !is_captured(u.where.stream) &&
            driver().cuStreamQuery(u.where.stream) != CUDA_ERROR_NOT_READY;

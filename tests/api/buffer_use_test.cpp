@@ -1,9 +1,12 @@
 // buffer_use_test.cpp - buffers that are used on other streams than their own: what is remembered, and what their free waits for.
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
+#include <weir/deferred.hpp>
 #include <weir/fill.hpp>
 #include <weir/pinned_buffer.hpp>
+#include <weir/stream_fork.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -211,6 +214,23 @@ TEST_F(BufferUse, OfADefaultStreamIsFreedFromAnyThread) {
     EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
     home.sync();
   }
+}
+
+// A fork makes streams of its own for each capture.
+TEST_F(BufferUse, CapturesFromEverNewStreamsKeepNoMoreOfThemThanAreInUse) {
+  buffer<std::uint32_t> x{s, size};
+  const failing_table calls;
+  for (int i = 0; i < 100; ++i) {
+    static_cast<void>(capture(s, [&] {
+      stream_fork f{s, 2};
+      fill(f[1], x, 1u);
+      f.join();
+    }));
+  }
+  drain_deferred();
+  const int made = calls.count(&driver_table::cuStreamCreateWithPriority);
+  EXPECT_GE(made, 100);
+  EXPECT_LE(made - calls.count(&driver_table::cuStreamDestroy_v2), 10);
 }
 
 // Of another device: used there through a peer copy.
