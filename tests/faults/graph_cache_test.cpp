@@ -103,10 +103,8 @@ class GraphCacheFaults : public ::testing::Test {
     EXPECT_EQ(use(*cache, version, times), cache_use::replayed);
     EXPECT_EQ(counted(), times);
     const bool is_told = failure || cache->last_failure() || unraised.count() != 0 || how != expected;
-    // Whether an update is refused or fails makes no difference to anybody: the executable is made anew. The one before is
-    // destroyed whether captures could be relaxed for that or not.
-    const bool is_needless = expected == cache_use::remade && (function.symbol == "cuGraphExecUpdate_v2" ||
-                                                               function.symbol == "cuThreadExchangeStreamCaptureMode");
+    // Whether an update is refused or fails makes no difference to anybody: the executable is made anew.
+    const bool is_needless = expected == cache_use::remade && function.symbol == "cuGraphExecUpdate_v2";
     EXPECT_TRUE(is_told || is_needless || !was_made) << "nobody was told";
     cache.reset();
     expect_nothing_lost(faults, function.symbol);
