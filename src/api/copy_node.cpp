@@ -78,14 +78,26 @@ bool is_plain(abi::CUmemorytype kind) noexcept {
   return kind == abi::CU_MEMORYTYPE_HOST || kind == abi::CU_MEMORYTYPE_DEVICE;
 }
 
-// The same copy between plain memories, which are told apart by their addresses.
+bool is_between_plain(const abi::CUDA_MEMCPY3D& p) noexcept {
+  return is_plain(p.srcMemoryType) && is_plain(p.dstMemoryType);
+}
+
+// The same copy, if it is one between plain memories: these are told apart by their addresses, too.
 abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
+  if (!is_between_plain(p)) return p;
   if (p.srcMemoryType == abi::CU_MEMORYTYPE_HOST) p.srcDevice = detail::device_address(p.srcHost);
   if (p.dstMemoryType == abi::CU_MEMORYTYPE_HOST) p.dstDevice = detail::device_address(p.dstHost);
   p.srcHost = nullptr;
   p.dstHost = nullptr;
   p.srcMemoryType = p.dstMemoryType = abi::CU_MEMORYTYPE_UNIFIED;
   return p;
+}
+
+// Was it captured? Then it stays a copy between addresses, as its executables are.
+bool is_by_address(abi::CUgraphNode node) noexcept {
+  abi::CUDA_MEMCPY3D now{};
+  return driver().cuGraphMemcpyNodeGetParams(node, &now) == abi::CUDA_SUCCESS &&
+         now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED && now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
 }
 
 void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
@@ -154,7 +166,11 @@ void copy_parameters::set_on(graph_node node, call_site at) const {
   const raw_copy made = raw(*this, at);
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
-      [&](abi::CUgraphNode handle) { return driver().cuGraphMemcpyNodeSetParams(handle, &made.params); }, at);
+      [&](abi::CUgraphNode handle) {
+        const abi::CUDA_MEMCPY3D to = is_by_address(handle) ? by_address(made.params) : made.params;
+        return driver().cuGraphMemcpyNodeSetParams(handle, &to);
+      },
+      at);
 }
 
 // In an executable a copy stays one between kinds of memory or one between addresses, and captured ones are of the latter sort.
@@ -165,10 +181,7 @@ void copy_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at
     return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, made.context);
   };
   abi::CUresult status = set(made.params);
-  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_plain(made.params.srcMemoryType) &&
-      is_plain(made.params.dstMemoryType)) {
-    status = set(by_address(made.params));
-  }
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_plain(made.params)) status = set(by_address(made.params));
   detail::check_set_in(status, set_in_call, exec, node, node_kind::copy, at);
 }
 
