@@ -7,12 +7,12 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Finds the condition of a new node: one of its graph, of a graph that this is part of, or of a part of it, that no other
-// node uses.
+// Finds the condition of a new node: one of its graph, or of any part of the whole that this is part of, that no other node
+// uses.
 CUresult find_condition(const CUDA_CONDITIONAL_NODE_PARAMS& params, const model::graph& of, model::condition*& out) {
   out = model::condition::find(params.handle);
   if (out == nullptr || out->used_by != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!of.is_inside(*out->of) && !out->of->is_inside(of)) return CUDA_ERROR_INVALID_VALUE;
+  if (&out->of->whole() != &of.whole()) return CUDA_ERROR_INVALID_VALUE;
   const model::context* const in = model::this_process().contexts.find(params.ctx);
   if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return in == out->in ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

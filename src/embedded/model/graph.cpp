@@ -77,6 +77,12 @@ void graph::share_kept_alive(user_object_references& with) const {
   for (const graph* part = first_part_; part != nullptr; part = part->next_part_) part->share_kept_alive(with);
 }
 
+const graph& graph::whole() const noexcept {
+  const graph* outermost = this;
+  while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+  return *outermost;
+}
+
 bool graph::is_inside(const graph& other) const noexcept {
   for (const graph* g = this; g != nullptr; g = g->parent_) {
     if (g == &other) return true;

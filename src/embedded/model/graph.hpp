@@ -78,6 +78,8 @@ class graph {
   [[nodiscard]] const graph* first_part() const noexcept { return first_part_; }
   [[nodiscard]] const graph* next_part() const noexcept { return next_part_; }
 
+  // The graph that it is a part of, through all that are parts themselves; itself if it is none.
+  [[nodiscard]] const graph& whole() const noexcept;
   // Is it the other, or part of one that is?
   [[nodiscard]] bool is_inside(const graph& other) const noexcept;
 

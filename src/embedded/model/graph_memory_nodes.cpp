@@ -21,7 +21,7 @@ constexpr std::size_t most_looked_at = 64;
 
 // So large a node may be, whatever the device has: as on an H200, it is the launch that finds no memory. There, too, the
 // addresses end somewhere.
-constexpr std::size_t most_addresses = std::size_t{1} << 39;
+constexpr std::size_t most_addresses = (std::size_t{1} << 39) - 1;
 
 // Memory that is free where the node comes that is to have so many bytes; null where none is found.
 std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::size_t bytes,
