@@ -79,20 +79,40 @@ std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) no
   }
 }
 
+auto capture_registry::find_entered(unsigned long long id) noexcept -> records::iterator {
+  return std::ranges::find_if(records_,
+                              [&](const auto& record) { return record->what.id == id && record->what.entered; });
+}
+
 bool capture_registry::enter(unsigned long long id) noexcept {
-  bool entered = false;
-  each([&](capture_record& record) {
-    if (record.what.id != id || record.entered == 0) return;
-    ++record.entered;
-    entered = true;
-  });
-  return entered;
+  const std::lock_guard lock{lock_};
+  const auto found = find_entered(id);
+  if (found == records_.end()) return false;
+  ++(*found)->entered;
+  return true;
+}
+
+void capture_registry::enter(std::unique_ptr<capture_record>& first) noexcept {
+  const std::lock_guard lock{lock_};
+  auto found = find_entered(first->what.id);
+  if (found == records_.end()) found = records_.insert(found, std::move(first));
+  ++(*found)->entered;
 }
 
 void capture_registry::let_go(unsigned long long id) noexcept {
-  bool is_last = false;
-  each([&](capture_record& record) { is_last |= record.what.id == id && --record.entered == 0; });
-  if (is_last) static_cast<void>(take(id));
+  std::unique_ptr<capture_record> gone;  // its stream may go with it, for which the driver is called
+  std::unique_lock lock{lock_};
+  if (const auto found = find_entered(id); found == records_.end() || --(*found)->entered != 0) return;
+  for (;;) {
+    const auto found = find_entered(id);
+    if (found == records_.end() || (*found)->entered != 0) return;  // somebody else has come meanwhile
+    if ((*found)->asked == 0) {
+      gone = std::move(*found);
+      records_.erase(found);
+      return;
+    }
+    answered_.wait(lock);
+  }
 }
 
 void capture_registry::begin_end(unsigned long long id) noexcept {

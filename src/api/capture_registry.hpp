@@ -81,9 +81,10 @@ class capture_registry {
   void add(std::unique_ptr<capture_record> record) noexcept;
   // Takes the one of that id away, once nobody asks about it; null if there is none.
   [[nodiscard]] std::unique_ptr<capture_record> take(unsigned long long id) noexcept;
-  // For what takes part in the capture of that id: is it one that was begun past weir and is known? The last one to leave it
-  // takes it away.
+  // For what takes part in the capture of that id: is it one that was begun past weir and is known? Where none is, the record
+  // makes it known, unless another thread's has meanwhile. There has to be room. The last one to leave it takes it away.
   [[nodiscard]] bool enter(unsigned long long id) noexcept;
+  void enter(std::unique_ptr<capture_record>& first) noexcept;
   void let_go(unsigned long long id) noexcept;
   // From here on the caller ends the one of that id, and takes it.
   void begin_end(unsigned long long id) noexcept;
@@ -101,13 +102,16 @@ class capture_registry {
   }
 
  private:
-  // Both with the lock held. The second gives what the caller destroys without it.
+  using records = std::vector<std::unique_ptr<capture_record>>;
+
+  // All with the lock held. The last gives what the caller destroys without it.
+  [[nodiscard]] records::iterator find_entered(unsigned long long id) noexcept;
   void leave(capture_record& record) noexcept;
   [[nodiscard]] std::unique_ptr<capture_record> end_asking(capture_record& record) noexcept;
 
   std::mutex lock_;
   std::condition_variable answered_;  // a record is asked about by nobody any more
-  std::vector<std::unique_ptr<capture_record>> records_;
+  records records_;
 };
 
 template <class Want, class Ask, class Learn>

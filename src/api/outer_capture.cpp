@@ -27,7 +27,9 @@ outer_capture::outer_capture(stream_ref stream, call_site at) : stream_{stream},
   id_ = part.id;
   graph_ = graph_ref{part.graph};
   entered_ = capture_registry::instance().enter(id_);
-  if (entered_ || detail::find_known(handle, part).what.id != 0) return;
+  if (entered_) return;
+  const detail::open_capture known = detail::find_known(handle, part).what;
+  if (known.id != 0 && !known.entered) return;  // weir's own; one that another thread has made known is entered below
   auto record = std::make_unique<detail::capture_record>(handle);
   capture_registry::instance().reserve();
   detail::open_capture& what = record->what;
@@ -41,8 +43,7 @@ outer_capture::outer_capture(stream_ref stream, call_site at) : stream_{stream},
   what.began = at;
   what.thread = detail::thread_number();
   what.thread_id = detail::thread_id();
-  record->entered = 1;
-  capture_registry::instance().add(std::move(record));
+  capture_registry::instance().enter(record);
   entered_ = true;
 }
 

@@ -7,8 +7,12 @@
 #include <weir/outer_capture.hpp>
 #include <weir/stream_fork.hpp>
 
+#include <atomic>
+#include <barrier>
 #include <optional>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -121,6 +125,35 @@ TEST_F(OuterCapture, SeveralInOneCaptureEndInAnyOrder) {
   EXPECT_EQ(refused->result(), errc::illegal_state);
   third.reset();
   EXPECT_FALSE(detail::captures_open());
+  EXPECT_TRUE(theirs.end());
+}
+
+// Whoever is there knows of it, and in the end nobody does.
+TEST_F(OuterCapture, SeveralThreadsEnterAndLeaveOneCaptureAtOnce) {
+  constexpr int threads = 4;
+  constexpr int rounds = 1000;
+  test::foreign_capture theirs{s};
+  std::barrier together{threads};
+  std::atomic<int> unknown = 0;
+  std::atomic<int> left = 0;
+  {
+    std::vector<std::jthread> each;
+    for (int i = 0; i < threads; ++i) {
+      each.emplace_back([&] {
+        for (int round = 0; round < rounds; ++round) {
+          together.arrive_and_wait();
+          {
+            const outer_capture mine{s};
+            if (!detail::captures_open()) ++unknown;
+          }
+          together.arrive_and_wait();
+          if (detail::captures_open()) ++left;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(unknown, 0);
+  EXPECT_EQ(left, 0);
   EXPECT_TRUE(theirs.end());
 }
 
