@@ -64,7 +64,8 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 // Move-only; moved-from and closed ones answer `closed` when used. Thread safety: as any object, except that const
 // operations, and with them copies from it, may run in several threads.
 // In a host function: making one is refused, destroying one is left to another thread. In a capture: one that it has made
-// is freed in it, as a part of the graph, and what a capture has made that broke goes with that; all others are freed after
+// is freed in it, as a part of the graph (of a stream that was joined already in the stream that the capture began in, so
+// that nothing has to be joined again), and what a capture has made that broke goes with that; all others are freed after
 // the captures that are open.
 template <class T>
 class buffer : public detail::typed_memory<T, detail::stream_memory> {

@@ -126,7 +126,8 @@ stream_memory::~stream_memory() {
     }
   }
   const subject on = subject::memory(address_);
-  const first_failure failure = free_in(reachable_stream());
+  const CUstream own = reachable_stream();
+  const first_failure failure = free_in(captures_open() && capture_ != 0 ? stream_for_free(own, capture_) : own);
   check_unraised(failure, on);
 }
 

@@ -1,7 +1,9 @@
 // api/frees_in_captures.cpp - what becomes of frees in streams that capture.
 #include "api/frees_in_captures.hpp"
 
+#include "api/capture_joins.hpp"
 #include "api/capture_registry.hpp"
+#include "api/host_failures.hpp"
 #include "api/stream_state.hpp"
 #include "api/use_list.hpp"
 
@@ -29,6 +31,24 @@ bool is_known_in_capture(CUstream stream, unsigned long long id) noexcept {
   capture_registry::instance().each(
       [&](const capture_record& record) { found |= record.what.id == id && record.has(stream); });
   return found;
+}
+
+CUstream stream_for_free(CUstream own, unsigned long long id) noexcept {
+  try {
+    CUstream origin = own;
+    capture_registry::instance().each([&](const capture_record& record) {
+      // What another thread's stream comes after may change while it is looked at.
+      if (record.what.id == id && record.begun_in(record.what.origin) && record.what.thread == thread_number()) {
+        origin = record.what.origin;
+      }
+    });
+    capture_part part;
+    if (origin == own || ask_capture(origin, part) != CUDA_SUCCESS) return own;
+    if (part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || part.id != id) return own;
+    return find_loose({joined_stream{own, nullptr, thread_number()}}, part, call_site{}).streams.empty() ? origin : own;
+  } catch (...) {  // without memory it is freed where its order is known
+    return own;
+  }
 }
 
 bool leads_across_captures(CUstream stream, CUstream own, const use_list* uses) noexcept {

@@ -19,6 +19,10 @@ class use_list;
 // Has weir seen the stream take part in the capture of that id, which is open?
 [[nodiscard]] bool is_known_in_capture(abi::CUstream stream, unsigned long long id) noexcept;
 
+// Where in the capture of that id to free memory of a stream of it: in the stream that it began in, if that has been given
+// what comes after all of the other's work. The other would have to be joined again, which nobody expects of a block's end.
+[[nodiscard]] abi::CUstream stream_for_free(abi::CUstream own, unsigned long long id) noexcept;
+
 // Does an order between them lead into a capture, or out of one? It would break the capture, or become a part of it.
 [[nodiscard]] bool leads_across_captures(abi::CUstream stream, abi::CUstream own, const use_list* uses) noexcept;
 

@@ -239,6 +239,38 @@ TEST_F(Deferred, ABufferThatACaptureMadeIsFreedInIt) {
   EXPECT_EQ(unraised.count(), 0u);
 }
 
+// A stream that was joined already is not left with work that would have to be joined again.
+TEST_F(Deferred, ABufferOfAJoinedStreamIsFreedWhereTheCaptureBegan) {
+  const stream t{gpu};
+  const stream u{gpu};
+  const unraised_errors unraised;
+  const auto record = [&](bool goes_on) {
+    return capture(s, [&] {
+      t.wait(s);
+      u.wait(s);
+      buffer<int> memory{t, 10};
+      {
+        buffer<int> early{u, 10};
+        fill(u, early, 3);
+      }  // in u, which nobody has joined yet
+      fill(t, memory, 3);
+      s.wait(t);
+      s.wait(u);
+      if (goes_on) launch_host(s, [] {});
+    });
+  };
+  for (const bool goes_on : {false, true}) {
+    const graph g = record(goes_on);
+    EXPECT_EQ(g.node_count(), goes_on ? 7u : 6u);
+    EXPECT_EQ(g.nodes().back().kind(), node_kind::free);
+    const graph_exec run = g.instantiate();
+    for (int i = 0; i < 2; ++i) run.launch(s);
+    s.sync();
+  }
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
 TEST_F(Deferred, ABufferThatABrokenCaptureMadeGoesWithIt) {
   const unraised_errors unraised;
   const auto failure = test::failure_of([&] {
