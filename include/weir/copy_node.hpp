@@ -26,7 +26,7 @@ class WEIR_EXPORT copy_node : public detail::typed_node<node_kind::copy> {
   // cuGraphMemcpyNodeGetParams.
   [[nodiscard]] copy_parameters parameters(call_site at = call_site::current()) const;
   // For executables made from now on; graph_exec::set() changes one that is there. Owners that the old parameters brought
-  // along are kept no more by the graph. cuGraphMemcpyNodeSetParams.
+  // along are kept no more by the graph. cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams.
   void set(const copy_parameters& what, call_site at = call_site::current()) const;
 };
 

@@ -94,10 +94,12 @@ abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
 }
 
 // Was it captured? Then it stays a copy between addresses, as its executables are.
-bool is_by_address(abi::CUgraphNode node) noexcept {
+bool is_by_address(abi::CUgraphNode node, call_site at) {
   abi::CUDA_MEMCPY3D now{};
-  return driver().cuGraphMemcpyNodeGetParams(node, &now) == abi::CUDA_SUCCESS &&
-         now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED && now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
+  const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &now);
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE) return false;  // no copy at all, and setting it says that
+  detail::check(answer, "cuGraphMemcpyNodeGetParams", {}, at);
+  return now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED && now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
 }
 
 void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
@@ -167,7 +169,7 @@ void copy_parameters::set_on(graph_node node, call_site at) const {
   detail::change_node(
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {
-        const abi::CUDA_MEMCPY3D to = is_by_address(handle) ? by_address(made.params) : made.params;
+        const abi::CUDA_MEMCPY3D to = is_by_address(handle, at) ? by_address(made.params) : made.params;
         return driver().cuGraphMemcpyNodeSetParams(handle, &to);
       },
       at);
