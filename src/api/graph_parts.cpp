@@ -104,9 +104,13 @@ void note_destroyed(CUgraph graph) noexcept {
   if (!any_graph_noted()) return;
   const CUgraph root = root_of(graph);
   const locked_library in;
-  in->drop(graph);
-  in->count();
-  book* const whole = root == graph ? nullptr : in->find(root);
+  if (root == graph) {
+    in->drop(graph);
+    in->count();
+    return;
+  }
+  // It stays noted as a part of that, so that whoever still has its handle is refused, too.
+  book* const whole = in->find(root);
   if (whole != nullptr && !std::exchange(whole->lost, true)) graphs_lost.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -47,16 +47,17 @@ class room_for_parts {
 [[nodiscard]] abi::CUgraph root_of(abi::CUgraph graph) noexcept;
 
 // The driver has destroyed a graph, with a capture into it that broke: the notes on it go. If it was a part of another
-// graph, that is lost: the drivers of GPUs crash when it is used, and when it is destroyed.
+// graph, that is lost with all its parts: the drivers of GPUs crash when it is used, and when it is destroyed.
 void note_destroyed(abi::CUgraph graph) noexcept;
 
 // How many are lost. Nearly always none, which makes a look a load.
 inline constinit std::atomic<int> graphs_lost{0};
+[[nodiscard]] inline bool any_graph_lost() noexcept {
+  return graphs_lost.load(std::memory_order_relaxed) != 0 && !in_forked_child();
+}
 // Is it lost, or a part of one that is?
 [[nodiscard]] bool look_for_lost(abi::CUgraph graph) noexcept;
-[[nodiscard]] inline bool is_lost(abi::CUgraph graph) noexcept {
-  return graphs_lost.load(std::memory_order_relaxed) != 0 && !in_forked_child() && look_for_lost(graph);
-}
+[[nodiscard]] inline bool is_lost(abi::CUgraph graph) noexcept { return any_graph_lost() && look_for_lost(graph); }
 
 // The bodies of a conditional node.
 struct noted_conditional {

@@ -44,8 +44,10 @@ CUgraphNode usable(graph_node node, const char* call, call_site at) {
   if (!node) [[unlikely]] {
     fail(errc::invalid_value, call, "no node", "name a node of a graph", at);
   }
-  if (is_lost(node.graph().get())) [[unlikely]] {
-    fail_lost(node.graph().get(), call, at);
+  if (any_graph_lost()) [[unlikely]] {
+    const CUgraph told = node.graph().get();
+    const CUgraph of = told != nullptr ? told : noted_graph_of(node.get());
+    if (is_lost(of)) fail_lost(of, call, at);
   }
   return node.get();
 }

@@ -2,6 +2,8 @@
 #include <weir/capture_to.hpp>
 #include <weir/child_graph_node.hpp>
 #include <weir/conditional_node.hpp>
+#include <weir/empty_node.hpp>
+#include <weir/fill_node.hpp>
 #include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
@@ -79,9 +81,12 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
   for (const bool closes : {false, true}) {
     graph g;
     const auto node = g.add(if_parameters{condition{g, 1u}});
-    const auto failure = failure_of([&] {
-      capture_to(s, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); });
-    });
+    const graph_ref body = node.body();
+    const fill_node inside = body.add(fill_parameters{x, 1});
+    const graph_node beside = g.add(empty_parameters{});
+    g.tag(beside, "beside");
+    const auto failure = failure_of(
+        [&] { capture_to(s, body, [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }); });
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
     const int asked = calls.count_all();
@@ -93,7 +98,11 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
                                           [&] { static_cast<void>(drawing_of(g)); },
                                           [&] { g.remove(node); },
                                           [&] { graph{}.add(child_graph_parameters{g}); },
-                                          [&] { capture_to(s, g, [] {}); }};
+                                          [&] { capture_to(s, g, [] {}); },
+                                          [&] { static_cast<void>(body.node_count()); },
+                                          [&] { static_cast<void>(inside.parameters()); },
+                                          [&] { capture_to(s, body, [] {}); },
+                                          [&] { static_cast<void>(graph_node{beside.get()}.kind()); }};
     for (const auto& use : uses) {
       const auto refused = failure_of(use);
       ASSERT_TRUE(refused) << &use - uses;
