@@ -42,6 +42,17 @@ class recorded_in_context {
   std::optional<make_current> current_;
 };
 
+// A driver asks the device of the current context whether a pool lets it in, whatever the stream. Where it has refused a
+// copy in that context, it is asked again in the stream's own.
+[[nodiscard, gnu::cold]] CUresult copy_in_own_context(CUdeviceptr dst, CUdeviceptr src, std::size_t bytes,
+                                                      CUstream stream, call_site at) {
+  const CUcontext current = current_handle(at);
+  const CUcontext own = current != nullptr ? context_of(stream, at) : nullptr;
+  if (own == current) return CUDA_ERROR_INVALID_VALUE;
+  const make_current there{own, at};
+  return driver().cuMemcpyAsync(dst, src, bytes, stream);
+}
+
 }  // namespace
 
 bool is_pageable(const region& where) {
@@ -75,7 +86,11 @@ void copy_region(stream_ref stream, const region& from, const region& to, call_s
           peer_call, stream, at);
   } else {
     const recorded_in_context current{handle, at};
-    check(driver().cuMemcpyAsync(dst, src, from.bytes, handle), call, stream, at);
+    const CUresult answer = driver().cuMemcpyAsync(dst, src, from.bytes, handle);
+    if (answer != CUDA_SUCCESS) [[unlikely]] {
+      check(answer == CUDA_ERROR_INVALID_VALUE ? copy_in_own_context(dst, src, from.bytes, handle, at) : answer, call,
+            stream, at);
+    }
   }
   source.queued(at);
   target.queued(at);

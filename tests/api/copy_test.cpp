@@ -1,6 +1,7 @@
 // copy_test.cpp - copies between any two memories, in stream order.
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
+#include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
@@ -191,6 +192,23 @@ TEST_F(Copy, BetweenDevices) {
   copy(other, x, y);
   EXPECT_EQ(calls.count(&driver_table::cuMemcpyPeerAsync), 1);
   EXPECT_EQ(contents(other, y), in);
+}
+
+// The memory of a pool is open to its own device, whichever is current.
+TEST_F(Copy, OnAnotherDeviceThanTheCurrentOne) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const device second{1};
+  const stream other{second};
+  const std::vector<int> in = numbers(3);
+  std::vector<int> out(in.size());
+  const context_scope current{gpu};
+  buffer<int> x{other, size};
+  copy(other, in, x);
+  copy(other, x, out);
+  other.sync();
+  EXPECT_EQ(out, in);
+  const graph g = capture(other, [&] { copy(other, in, x); });
+  EXPECT_EQ(g.node_count(), 1u);
 }
 
 // A driver takes no copies between devices in a capture, and drops the capture for one.
