@@ -8,6 +8,7 @@
 #include <weir/fill_node.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/managed_buffer.hpp>
+#include <weir/memory_pool.hpp>
 #include <weir/pinned_buffer.hpp>
 
 #include <cstdint>
@@ -245,16 +246,21 @@ TEST_F(CopyNode, ChangedInAnExecutableKeepsBothSides) {
   EXPECT_EQ(out[3], 7);
 }
 
-// From one device to another: the addresses tell.
+// From one device to another: the addresses tell. The source's pool lets the target's device in.
 TEST_F(CopyNode, CopiesBetweenDevices) {
-  if (device::count() < 2) GTEST_SKIP() << "one device";
   const device second{1};
+  if (device::count() < 2 || !second.can_access(gpu)) GTEST_SKIP() << "one device, or no way to it";
   stream t{second};
+  const memory_pool pool{gpu};
+  buffer<int> here{pool, s, 100};
   buffer<int> there{t, 100};
+  s.sync();
   t.sync();
   for (int& i : in) i = 31;
-  const copy_node a = g.add(copy_parameters{in, x});
-  const copy_node b = g.add(copy_parameters{x, there}, {a});
+  const copy_node a = g.add(copy_parameters{in, here});
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(copy_parameters{here, there}, {a})); }), errc::invalid_value);
+  pool.set_access(second, pool_access::read_write);
+  const copy_node b = g.add(copy_parameters{here, there}, {a});
   static_cast<void>(g.add(copy_parameters{there, out}, {b}));
   launch();
   EXPECT_EQ(out[99], 31);

@@ -52,8 +52,8 @@ class PoolPeers : public memory_test {
   CUdeviceptr far = 0;
 };
 
-// What cuda.core's own tests expect of GPUs: copies by address between it and managed memory, or a pool of the stream's
-// own device. Everything else between devices is as it was until a GPU is asked.
+// What cuda.core's own tests expect of GPUs, and two H200s answer: copies by address between it and managed memory, or a
+// pool of the current device.
 TEST_F(PoolPeers, DevicesThatAreLetInCopyIt) {
   const test_stream s;
   CUdeviceptr managed = 0;

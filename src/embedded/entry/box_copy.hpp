@@ -2,15 +2,16 @@
 #pragma once
 
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/peers.hpp"
 #include "embedded/model/box_copy.hpp"
 #include "embedded/model/transfer.hpp"
 
 namespace weir::embedded::entry {
 
-// Checks a copy, finds its stream with find(process, stream) and calls submit(stream, to, from, work). Null is no copy; an
-// empty box is copied from anywhere to anywhere.
+// Checks a copy, finds its stream with find(process, stream) and calls submit(stream, users, to, from, work). Null is no
+// copy; an empty box is copied from anywhere to anywhere.
 template <class FindStream, class Submit>
-abi::CUresult submit_box(const model::box_copy* copy, FindStream&& find, Submit&& submit) {
+abi::CUresult submit_box(const model::box_copy* copy, const peers* between, FindStream&& find, Submit&& submit) {
   return guarded_outside_host_functions([&](model::process& p) -> abi::CUresult {
     if (copy == nullptr) return abi::CUDA_ERROR_INVALID_VALUE;
     model::stream* in = nullptr;
@@ -19,25 +20,31 @@ abi::CUresult submit_box(const model::box_copy* copy, FindStream&& find, Submit&
     model::place to;
     model::place from;
     model::pitched_copy_work work;
-    const abi::CUresult status = model::lay_out(*copy, to, from, work, use_time_in(*in));
-    return status == abi::CUDA_SUCCESS ? submit(*in, to, from, work) : status;
+    const model::copy_users by = users_of_copy(p, *in, between);
+    const abi::CUresult status = model::lay_out(*copy, to, from, work, use_time_in(*in), by);
+    return status == abi::CUDA_SUCCESS ? submit(*in, by, to, from, work) : status;
   });
 }
 
 // For a call that is synchronous.
-inline abi::CUresult copy_box_now(const model::box_copy* copy) {
-  return submit_box(copy, find_null_stream,
-                    [](model::stream& in, const model::place& to, const model::place& from,
-                       const model::pitched_copy_work& work) { return model::copy_now(in, to, from, work); });
+inline abi::CUresult copy_box_now(const model::box_copy* copy, const peers* between = nullptr) {
+  return submit_box(copy, between, find_null_stream,
+                    [](model::stream& in, const model::copy_users& by, const model::place& to, const model::place& from,
+                       const model::pitched_copy_work& work) {
+                      wait_for_peers(in, by);
+                      const abi::CUresult status = model::copy_now(in, to, from, work);
+                      let_peers_wait(in, by);
+                      return status;
+                    });
 }
 
 // In the order of a stream.
-inline abi::CUresult copy_box_in_order(const model::box_copy* copy, abi::CUstream stream) {
+inline abi::CUresult copy_box_in_order(const model::box_copy* copy, abi::CUstream stream,
+                                       const peers* between = nullptr) {
   return submit_box(
-      copy, [&](model::process& p, model::stream*& in) { return find_stream(p, stream, in); },
-      [](model::stream& in, const model::place& to, const model::place& from, const model::pitched_copy_work& work) {
-        return model::copy_in_order(in, to, from, work);
-      });
+      copy, between, [&](model::process& p, model::stream*& in) { return find_stream(p, stream, in); },
+      [](model::stream& in, const model::copy_users&, const model::place& to, const model::place& from,
+         const model::pitched_copy_work& work) { return model::copy_in_order(in, to, from, work); });
 }
 
 }  // namespace weir::embedded::entry

@@ -1,9 +1,8 @@
 // entry/copy.cpp - cuMemcpy*: copies of bytes that lie one after the other.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/peers.hpp"
 #include "embedded/model/capture.hpp"
-#include "embedded/model/device.hpp"
-#include "embedded/model/memory_pool.hpp"
 #include "embedded/model/transfer.hpp"
 
 namespace weir::embedded::entry {
@@ -25,25 +24,21 @@ side device_side(CUdeviceptr address) { return {address, place_kind::known}; }
 side any_side(CUdeviceptr address) { return {address, place_kind::any}; }
 side host_side(const void* pointer) { return {reinterpret_cast<CUdeviceptr>(pointer), place_kind::any}; }
 
-// Has the pool of the memory, if it is another device's, let the device in?
-bool is_let(const model::device& by, const place& memory, CUmemAccess_flags wanted) {
-  const model::allocation* in = memory.in;
-  if (in == nullptr || in->on == &by || in->kind != model::memory_kind::pooled) return true;
-  const model::memory_pool* pool = in->pool;
-  return pool == nullptr || !pool->place().is_device() || (pool->access_of(by.ordinal()) & wanted) == wanted;
-}
-
-// May a device copy between two places of which a call tells the addresses alone? What a GPU says where one of them is
-// the host's is not known.
-bool may_copy(const model::device& by, const place& target, const place& source) {
-  if (target.on_host() || source.on_host()) return true;
-  return is_let(by, target, model::to_write) && is_let(by, source, model::to_read);
+// Do the devices of a copy reach both sides?
+[[gnu::cold, gnu::noinline]] bool is_within_reach(const model::process& p, const model::stream& in,
+                                                  const peers* between, side to, place target, side from, place source,
+                                                  std::size_t bytes) {
+  const model::copy_users by = users_of_copy(p, in, between);
+  return model::reaches(by.to, target, to.kind, bytes, model::to_write) &&
+         model::reaches(by.from, source, from.kind, bytes, model::to_read);
 }
 
 // No bytes are copied from anywhere to anywhere.
 template <class Copy>
-CUresult copy_located(const side& to, const side& from, std::size_t bytes, model::use_time when, Copy&& copy) {
+CUresult copy_located(const side& to, const side& from, std::size_t bytes, const model::process& p,
+                      const model::stream& in, const peers* between, Copy&& copy) {
   if (bytes == 0) return CUDA_SUCCESS;
+  const model::use_time when = use_time_in(in);
   place target;
   place source;
   if (const CUresult status = model::locate(to.address, bytes, to.kind, model::to_write, target, when);
@@ -53,41 +48,35 @@ CUresult copy_located(const side& to, const side& from, std::size_t bytes, model
       status != CUDA_SUCCESS) {
     return status;
   }
+  if (p.has_several_devices() && !is_within_reach(p, in, between, to, target, from, source, bytes)) [[unlikely]]
+    return CUDA_ERROR_INVALID_VALUE;
   return copy(target, source);
 }
 
-CUresult copy_now(const side& to, const side& from, std::size_t bytes) {
+CUresult copy_now(const side& to, const side& from, std::size_t bytes, const peers* between = nullptr) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
-    return copy_located(to, from, bytes, use_time_in(*in), [&](const place& target, const place& source) {
-      return model::copy_now(*in, target, source, bytes);
+    return copy_located(to, from, bytes, p, *in, between, [&](const place& target, const place& source) {
+      if (between == nullptr) return model::copy_now(*in, target, source, bytes);
+      const model::copy_users by = users_of_copy(p, *in, between);
+      wait_for_peers(*in, by);
+      const CUresult status = model::copy_now(*in, target, source, bytes);
+      let_peers_wait(*in, by);
+      return status;
     });
   });
 }
 
-// Where a call tells the addresses alone, pools are asked whether they let the stream's device in.
-CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUstream stream, bool by_address = false) {
+CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUstream stream,
+                       const peers* between = nullptr) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
-    return copy_located(to, from, bytes, use_time_in(*in), [&](const place& target, const place& source) {
-      if (by_address && !may_copy(in->owner().owner(), target, source)) return CUDA_ERROR_INVALID_VALUE;
+    return copy_located(to, from, bytes, p, *in, between, [&](const place& target, const place& source) {
       return model::copy_in_order(*in, target, source, bytes);
     });
   });
-}
-
-// A context of a peer copy; null stands for the current one.
-CUresult check_peer(CUcontext peer) {
-  if (peer == nullptr) return CUDA_SUCCESS;
-  const model::context* found = model::this_process().contexts.find(peer);
-  return found == nullptr ? CUDA_ERROR_INVALID_CONTEXT : found->status();
-}
-
-CUresult check_peers(CUcontext one, CUcontext other) {
-  const CUresult status = check_peer(one);
-  return status != CUDA_SUCCESS ? status : check_peer(other);
 }
 
 }  // namespace
@@ -109,7 +98,7 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes) {
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
-  return copy_in_order(any_side(dst), any_side(src), bytes, stream, true);
+  return copy_in_order(any_side(dst), any_side(src), bytes, stream);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void* src, size_t bytes, CUstream stream) {
@@ -125,19 +114,21 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CU
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t bytes) {
-  const CUresult status = guarded([&](model::process&) { return check_peers(dst_context, src_context); });
-  return status != CUDA_SUCCESS ? status : copy_now(device_side(dst), device_side(src), bytes);
+  const peers between{dst_context, src_context};
+  const CUresult status = guarded([&](model::process&) { return check(between); });
+  return status != CUDA_SUCCESS ? status : copy_now(device_side(dst), device_side(src), bytes, &between);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t bytes,
                            CUstream stream) {
+  const peers between{dst_context, src_context};
   const CUresult status = guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
     if (const CUresult found = find_stream(p, stream, in); found != CUDA_SUCCESS) return found;
     if (const CUresult refused = model::refuse_in_capture(*in); refused != CUDA_SUCCESS) return refused;
-    return check_peers(dst_context, src_context);
+    return check(between);
   });
-  return status != CUDA_SUCCESS ? status : copy_in_order(device_side(dst), device_side(src), bytes, stream);
+  return status != CUDA_SUCCESS ? status : copy_in_order(device_side(dst), device_side(src), bytes, stream, &between);
 }
 
 }  // namespace weir::embedded::entry

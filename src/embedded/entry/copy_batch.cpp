@@ -9,8 +9,9 @@ namespace weir::embedded::entry {
 
 namespace {
 
-CUresult locate(CUdeviceptr address, std::size_t bytes, CUmemAccess_flags wanted, model::place& out) {
-  return model::locate(address, bytes, model::place_kind::any, wanted, out);
+CUresult locate(CUdeviceptr address, std::size_t bytes, CUmemAccess_flags wanted, const model::memory_user& by,
+                model::place& out) {
+  return model::locate(address, bytes, model::place_kind::any, wanted, out, model::use_time::now, by);
 }
 
 // A hint where managed memory is, or none. It has no effect.
@@ -54,14 +55,15 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
     if (model::this_thread().current() == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
+    const model::memory_user by = copier_in(p, *in);
     std::size_t set = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (set + 1 < attr_count && indices[set + 1] == i) ++set;
       if (sizes[i] == 0) return CUDA_ERROR_INVALID_VALUE;
       model::place to;
       model::place from;
-      if (const CUresult status = locate(dsts[i], sizes[i], model::to_write, to)) return status;
-      if (const CUresult status = locate(srcs[i], sizes[i], model::to_read, from)) return status;
+      if (const CUresult status = locate(dsts[i], sizes[i], model::to_write, by, to)) return status;
+      if (const CUresult status = locate(srcs[i], sizes[i], model::to_read, by, from)) return status;
       const bool at_once = attrs[set].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
       const auto reading = at_once ? model::source_reading::during_call : model::source_reading::as_fits;
       if (const CUresult status = model::copy_in_order(*in, to, from, sizes[i], reading)) return status;

@@ -44,7 +44,7 @@ CUresult to_bytes(const CUmemcpy3DOperand& side, const CUextent3D& extent, std::
   return __builtin_mul_overflow(row, element, &out.pitch) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
-CUresult locate(const CUDA_MEMCPY3D_BATCH_OP& op, located_box& out) {
+CUresult locate(const CUDA_MEMCPY3D_BATCH_OP& op, const model::copy_users& by, located_box& out) {
   if (op.srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || op.srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -65,7 +65,7 @@ CUresult locate(const CUDA_MEMCPY3D_BATCH_OP& op, located_box& out) {
   }
   if (const CUresult status = to_bytes(op.dst, op.extent, element, copy.to); status != CUDA_SUCCESS) return status;
   if (const CUresult status = to_bytes(op.src, op.extent, element, copy.from); status != CUDA_SUCCESS) return status;
-  return model::lay_out(copy, out.to, out.from, out.work);
+  return model::lay_out(copy, out.to, out.from, out.work, model::use_time::now, by);
 }
 
 }  // namespace
@@ -80,9 +80,10 @@ CUresult cuMemcpy3DBatchAsync_v2(size_t count, CUDA_MEMCPY3D_BATCH_OP* ops, unsi
     }
     if (in->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 
+    const model::copy_users by{copier_in(p, *in), copier_in(p, *in)};
     std::vector<located_box> boxes(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (const CUresult status = locate(ops[i], boxes[i]); status != CUDA_SUCCESS) return status;
+      if (const CUresult status = locate(ops[i], by, boxes[i]); status != CUDA_SUCCESS) return status;
     }
     for (const located_box& box : boxes) {
       const CUresult status = model::copy_in_order(*in, box.to, box.from, box.work, box.reading);

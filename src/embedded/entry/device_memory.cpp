@@ -52,12 +52,12 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (base == nullptr && size == nullptr) return CUDA_SUCCESS;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     const model::allocation* found = model::address_map::find(address);
-    if (found == nullptr || !found->lets(CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_NOT_FOUND;
+    if (found == nullptr || !is_seen(p, *context, *found, address)) return CUDA_ERROR_NOT_FOUND;
     if (base != nullptr) *base = found->start();
     if (size != nullptr) *size = found->bytes.load(std::memory_order_relaxed);
     return CUDA_SUCCESS;

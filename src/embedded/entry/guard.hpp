@@ -74,6 +74,25 @@ inline model::use_time use_time_in(const model::stream& s) {
   return s.capture() == nullptr ? model::use_time::now : model::use_time::in_graph;
 }
 
+// The context whose device has to reach the memory that work in a stream uses: the stream's. A capture does not ask.
+inline model::memory_user user_in(const model::process& p, const model::stream& s) {
+  return !p.has_several_devices() || s.capture() != nullptr ? model::memory_user{}
+                                                            : model::memory_user{&s.owner(), false};
+}
+
+// The same for copies: the current one's, whatever the stream, and the stream's where there is none.
+inline model::memory_user copier_in(const model::process& p, const model::stream& s) {
+  if (!p.has_several_devices()) return {};
+  model::context* const current = model::this_thread().current();
+  return {current != nullptr ? current : &s.owner(), true};
+}
+
+// Is there memory at an address, as a context's device sees it?
+inline bool is_seen(const model::process& p, model::context& by, const model::allocation& in, std::uintptr_t address) {
+  if (!in.lets(model::to_read)) return false;
+  return !p.has_several_devices() || model::reaches({&by, false}, in, address, 1, model::to_read);
+}
+
 // The event behind a handle, ready for use.
 abi::CUresult find_event(model::process& p, abi::CUevent handle, model::event*& out);
 

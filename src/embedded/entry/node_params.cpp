@@ -2,6 +2,7 @@
 #include "embedded/entry/node_params.hpp"
 #include "embedded/model/address_map.hpp"
 
+#include "embedded/model/node_reach.hpp"
 #include "embedded/model/node_work.hpp"
 #include "embedded/model/value_work.hpp"
 
@@ -27,8 +28,12 @@ CUresult take_context(CUcontext& context) {
 // A set that names no context is for that of its memory, so that it needs none to be current; a pool's and a graph's memory
 // have none.
 CUresult take_context_of(CUdeviceptr memory, CUcontext& context) {
-  const model::allocation* in = context == nullptr ? model::address_map::find(memory) : nullptr;
-  if (in == nullptr && context == nullptr) in = model::address_map::find_of_graph(memory, 1);
+  if (context != nullptr) {
+    context = model::context_for_set(memory, context);
+    return take_context(context);
+  }
+  const model::allocation* in = model::address_map::find(memory);
+  if (in == nullptr) in = model::address_map::find_of_graph(memory, 1);
   if (in == nullptr) return take_context(context);
   if (in->owner == nullptr) return CUDA_ERROR_INVALID_VALUE;
   context = in->owner->handle();
@@ -66,7 +71,8 @@ CUresult take(const CUDA_MEMSET_NODE_PARAMS* given, CUcontext context, model::no
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult status = take_context_of(given->dst, context); status != CUDA_SUCCESS) return status;
   model::set_work unused;
-  if (const CUresult status = model::to_work(*given, unused); status != CUDA_SUCCESS) return status;
+  const model::memory_user by = model::user_for(context, false);
+  if (const CUresult status = model::to_work(*given, unused, by); status != CUDA_SUCCESS) return status;
   out = model::set_params{*given, context};
   return CUDA_SUCCESS;
 }
@@ -75,7 +81,8 @@ CUresult take(const CUDA_MEMCPY3D* given, CUcontext context, model::node_params&
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult status = take_context(context); status != CUDA_SUCCESS) return status;
   model::pitched_copy_work unused;
-  if (const CUresult status = model::to_work(*given, unused); status != CUDA_SUCCESS) return status;
+  const model::memory_user by = model::user_for(context, true);
+  if (const CUresult status = model::to_work(*given, unused, by); status != CUDA_SUCCESS) return status;
   out = model::copy_params{*given, context};
   return CUDA_SUCCESS;
 }

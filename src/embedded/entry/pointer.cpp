@@ -4,6 +4,7 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/address_space.hpp"
 #include "embedded/model/memory_pool.hpp"
 #include "embedded/model/pool_registry.hpp"
 
@@ -32,6 +33,16 @@ CUresult tell_tokens(allocation& of, void* to) {
   } const tokens{of.id, static_cast<unsigned>(of.on->ordinal()) + 1};
   std::memcpy(to, &tokens, sizeof tokens.memory + sizeof tokens.space);
   return CUDA_SUCCESS;
+}
+
+// What streams may do with it: those of the current context's device, where there are several.
+CUmemAccess_flags access_to(const allocation& of, CUdeviceptr pointer) {
+  const model::context* const current = model::this_thread().current();
+  CUmemAccess_flags said = of.access.load(std::memory_order_relaxed);
+  if (of.kind == memory_kind::mapped && current != nullptr && model::this_process().has_several_devices()) {
+    model::address_space::get_access(pointer, {CU_MEM_LOCATION_TYPE_DEVICE, current->owner().ordinal()}, said);
+  }
+  return said;
 }
 
 // How the memory may be handed on to another process; a pool's is handed on with its pool.
@@ -80,9 +91,9 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
       return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       // The address that the device uses is that of the current context.
-      model::context* unused = nullptr;
-      if (const CUresult status = current_context(unused); status != CUDA_SUCCESS) return status;
-      return of.lets(CU_MEM_ACCESS_FLAGS_PROT_READ) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
+      model::context* context = nullptr;
+      if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+      return is_seen(model::this_process(), *context, of, pointer) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
     }
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       return of.on_host || model::is_managed(of) ? write(to, pointer) : CUDA_ERROR_INVALID_VALUE;
@@ -102,8 +113,7 @@ CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return write(to, of.kind == memory_kind::device);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       // A pool's memory is told as its own place may use it.
-      return write(to,
-                   of.pool != nullptr ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : of.access.load(std::memory_order_relaxed));
+      return write(to, of.pool != nullptr ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : access_to(of, pointer));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return write(to, of.pool != nullptr ? model::pool_registry::handle_of(*of.pool) : CUmemoryPool{nullptr});
     case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;

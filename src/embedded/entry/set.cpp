@@ -14,8 +14,8 @@ struct rows {
 
 // Checks what is to be set. Nothing is left of `work` where there is nothing to do, whatever the address.
 template <class Element>
-CUresult prepare(CUdeviceptr address, Element value, const rows& shape, model::use_time when, model::place& to,
-                 model::set_work& work) {
+CUresult prepare(CUdeviceptr address, Element value, const rows& shape, const model::process& p,
+                 const model::stream& in, model::place& to, model::set_work& work) {
   if (shape.width == 0 || shape.height == 0) return CUDA_SUCCESS;
   std::size_t row = 0;
   std::size_t bytes = 0;
@@ -25,7 +25,8 @@ CUresult prepare(CUdeviceptr address, Element value, const rows& shape, model::u
     if (__builtin_mul_overflow(shape.pitch, shape.height - 1, &bytes)) return CUDA_ERROR_INVALID_VALUE;
   }
   if (address % sizeof(Element) != 0 || __builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult status = model::locate(address, bytes, model::place_kind::known, model::to_write, to, when);
+  const CUresult status =
+      model::locate(address, bytes, model::place_kind::known, model::to_write, to, use_time_in(in), user_in(p, in));
   if (status != CUDA_SUCCESS) return status;
   work = {to.at, shape.pitch, shape.width, shape.height, value, sizeof(Element)};
   return CUDA_SUCCESS;
@@ -39,8 +40,7 @@ CUresult set_in_order(CUdeviceptr address, Element value, const rows& shape, CUs
     if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
     model::place to;
     model::set_work work;
-    if (const CUresult status = prepare(address, value, shape, use_time_in(*in), to, work); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult status = prepare(address, value, shape, p, *in, to, work); status != CUDA_SUCCESS) return status;
     return work.to == nullptr ? CUDA_SUCCESS : in->submit(work);
   });
 }
@@ -52,8 +52,7 @@ CUresult set_now(CUdeviceptr address, Element value, const rows& shape) {
     if (const CUresult status = find_null_stream(p, in); status != CUDA_SUCCESS) return status;
     model::place to;
     model::set_work work;
-    if (const CUresult status = prepare(address, value, shape, use_time_in(*in), to, work); status != CUDA_SUCCESS)
-      return status;
+    if (const CUresult status = prepare(address, value, shape, p, *in, to, work); status != CUDA_SUCCESS) return status;
     return work.to == nullptr ? CUDA_SUCCESS : model::set_now(*in, to, work);
   });
 }

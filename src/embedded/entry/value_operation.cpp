@@ -12,8 +12,8 @@ namespace weir::embedded::entry {
 namespace {
 
 // A capture does not look where a word lies.
-model::word_check check_in(const model::stream& s) {
-  return s.capture() == nullptr ? model::word_check::call : model::word_check::alignment;
+model::word_use use_in(const model::process& p, const model::stream& s) {
+  return {s.capture() == nullptr ? model::word_check::call : model::word_check::alignment, user_in(p, s)};
 }
 
 template <class Work, class Make>
@@ -22,20 +22,20 @@ CUresult submit_one(CUstream stream, Make make) {
     model::stream* found = nullptr;
     if (const CUresult status = find_stream_for_work(p, stream, found); status != CUDA_SUCCESS) return status;
     Work work;
-    if (const CUresult status = make(work, check_in(*found)); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = make(work, use_in(p, *found)); status != CUDA_SUCCESS) return status;
     return found->submit(work);
   });
 }
 
 CUresult wait_for(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_wait>(stream, [&](model::value_wait& w, model::word_check check) {
-    return model::make_wait(address, value, size, flags, w, check);
+  return submit_one<model::value_wait>(stream, [&](model::value_wait& w, const model::word_use& use) {
+    return model::make_wait(address, value, size, flags, w, use);
   });
 }
 
 CUresult write(CUstream stream, CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags) {
-  return submit_one<model::value_write>(stream, [&](model::value_write& w, model::word_check check) {
-    return model::make_write(address, value, size, flags, w, check);
+  return submit_one<model::value_write>(stream, [&](model::value_write& w, const model::word_use& use) {
+    return model::make_write(address, value, size, flags, w, use);
   });
 }
 
@@ -66,7 +66,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMem
       return CUDA_ERROR_INVALID_VALUE;
     std::vector<model::value_work> works(count);
     for (unsigned i = 0; i < count; ++i) {
-      if (const CUresult status = model::make_work(ops[i], works[i], check_in(*found)); status != CUDA_SUCCESS)
+      if (const CUresult status = model::make_work(ops[i], works[i], use_in(p, *found)); status != CUDA_SUCCESS)
         return status;
     }
     if (class model::capture* capture = found->capture()) return capture->add_batch(*found, {ops, count});

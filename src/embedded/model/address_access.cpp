@@ -107,4 +107,17 @@ CUresult get_access(std::uintptr_t at, const CUmemLocation& who, CUmemAccess_fla
   return CUDA_SUCCESS;
 }
 
+bool lets(int device, std::uintptr_t at, std::size_t bytes, CUmemAccess_flags wanted) {
+  const CUmemLocation who{CU_MEM_LOCATION_TYPE_DEVICE, device};
+  reservations& everything = all();
+  const std::shared_lock lock{everything.mutex};
+  const auto around = holder_of(everything.ranges, at);
+  if (around == everything.ranges.end()) return false;
+  const auto& mapped = around->second.mapped;
+  for (auto each = holder_of(mapped, at); each != mapped.end() && each->first < at + bytes; ++each) {
+    if ((access_of(each->second, who) & wanted) != wanted) return false;
+  }
+  return true;
+}
+
 }  // namespace weir::embedded::model::address_space

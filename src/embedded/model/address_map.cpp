@@ -28,6 +28,7 @@ allocation& address_map::add_for_graph(graph_block& block) {
   record.kind = memory_kind::graph;
   record.on = &block.on;
   record.of_graph = block.bytes;
+  record.graph_users.store(block.users, std::memory_order_relaxed);
   record.from_graph.store(&block, std::memory_order_relaxed);
   return record;
 }

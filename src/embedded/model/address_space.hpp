@@ -37,6 +37,9 @@ abi::CUresult set_access(std::uintptr_t at, std::size_t bytes, std::span<const a
 // cuMemGetAccess: of memory of any kind.
 abi::CUresult get_access(std::uintptr_t at, const abi::CUmemLocation& who, abi::CUmemAccess_flags& out);
 
+// May a device do this with all the bytes from an address on, which are mapped?
+[[nodiscard]] bool lets(int device, std::uintptr_t at, std::size_t bytes, abi::CUmemAccess_flags wanted);
+
 // cuMemRetainAllocationHandle: of what is mapped at an address.
 abi::CUresult retain(std::uintptr_t at, abi::CUmemGenericAllocationHandle* out);
 

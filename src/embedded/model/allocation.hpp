@@ -59,6 +59,7 @@ struct allocation {
   array* elements = nullptr;                      // of an array's memory only
   std::size_t of_graph = 0;                       // bytes of a graph's memory, live or not; guarded by the map's lock
   std::atomic<graph_block*> from_graph{nullptr};  // likewise of that only
+  std::atomic<std::uint64_t> graph_users{0};      // of that only: the devices that may use it, by their ordinals
   shared_store* store = nullptr;                  // where it lies, if other processes may have it
   std::atomic<int> piece{-1};                     // its number there, once one may open it
 

@@ -42,7 +42,8 @@ CUresult lay_out_in_array(const box_side& of, const box_extent& size, layout& ou
   return CUDA_SUCCESS;
 }
 
-CUresult lay_out(const box_side& of, const box_extent& size, CUmemAccess_flags wanted, use_time when, layout& out) {
+CUresult lay_out(const box_side& of, const box_extent& size, CUmemAccess_flags wanted, use_time when,
+                 const memory_user& by, layout& out) {
   if (of.type == CU_MEMORYTYPE_ARRAY) return lay_out_in_array(of, size, out);
   constexpr std::size_t most_pitch = 0x7fff'ffff;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH
   const bool on_host = of.type == CU_MEMORYTYPE_HOST;
@@ -67,17 +68,18 @@ CUresult lay_out(const box_side& of, const box_extent& size, CUmemAccess_flags w
   const auto span = last_slice ? multiply_add(size.depth - 1, *slice, *last_slice) : std::nullopt;
   if (!offset || !span) return CUDA_ERROR_INVALID_VALUE;
   const place_kind kind = of.type == CU_MEMORYTYPE_DEVICE ? place_kind::known : place_kind::any;
-  return locate(base + *offset, *span, kind, wanted, out.at, when);
+  return locate(base + *offset, *span, kind, wanted, out.at, when, by);
 }
 
 }  // namespace
 
-CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work& work, use_time when) {
+CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work& work, use_time when,
+                 const copy_users& by) {
   layout target;
   layout source;
-  if (const CUresult status = lay_out(copy.from, copy.size, to_read, when, source); status != CUDA_SUCCESS)
+  if (const CUresult status = lay_out(copy.from, copy.size, to_read, when, by.from, source); status != CUDA_SUCCESS)
     return status;
-  if (const CUresult status = lay_out(copy.to, copy.size, to_write, when, target); status != CUDA_SUCCESS)
+  if (const CUresult status = lay_out(copy.to, copy.size, to_write, when, by.to, target); status != CUDA_SUCCESS)
     return status;
   to = target.at;
   from = source.at;

@@ -51,6 +51,6 @@ box_copy describe(const Copy3D& c) {
 // Finds both sides of a box that is not empty, the source first. CUDA_SUCCESS and the work, or what is wrong with the
 // copy.
 abi::CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work& work,
-                      use_time when = use_time::now);
+                      use_time when = use_time::now, const copy_users& by = {});
 
 }  // namespace weir::embedded::model

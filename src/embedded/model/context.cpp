@@ -204,4 +204,9 @@ abi::CUresult context::disable_peer(context& peer) noexcept {
   return std::erase(peers_, &peer) != 0 ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
+bool context::is_let_in_by(const context& peer) noexcept {
+  const std::lock_guard lock{own_mutex_};
+  return std::find(peers_.begin(), peers_.end(), &peer) != peers_.end();
+}
+
 }  // namespace weir::embedded::model

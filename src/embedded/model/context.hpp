@@ -88,10 +88,11 @@ class context {
     for (stream* s : streams_) visit(*s);
   }
 
-  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED and _NOT_ENABLED where there is nothing to do. All memory is within reach of
-  // every device anyhow; what is enabled is a matter of record.
+  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED and _NOT_ENABLED where there is nothing to do. What is enabled is a matter of
+  // record, which reaches() asks (reach.hpp).
   abi::CUresult enable_peer(context& peer);
   abi::CUresult disable_peer(context& peer) noexcept;
+  [[nodiscard]] bool is_let_in_by(const context& peer) noexcept;
 
   std::atomic<unsigned> flags{0};  // CU_CTX_*, as last set; 0 in a context that is not alive
   std::atomic<abi::CUfunc_cache> cache_config{abi::CU_FUNC_CACHE_PREFER_NONE};

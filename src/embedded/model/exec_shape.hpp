@@ -24,7 +24,7 @@ struct exec_node {
   std::uint32_t dependencies = 0;
   std::uint32_t child = 0;  // which of the shape's children, for a child graph or bodies
   std::uint8_t kind = 0;    // the index in node_params
-  copy_sides sides;         // of a copy
+  node_sides sides;
 };
 
 // Nodes and edges. Not locked; its executable is.

@@ -11,21 +11,22 @@
 namespace weir::embedded::model {
 
 // Of the device nothing is taken yet.
-std::shared_ptr<graph_block> graph_block::make(device& on, std::size_t bytes) {
+std::shared_ptr<graph_block> graph_block::make(device& on, std::size_t bytes, std::uint64_t users) {
   engine::wait_log::wanted.store(true, std::memory_order_relaxed);
   backing addresses = backing::obtain(backing::extent_of(bytes), nullptr);
   if (!addresses) return nullptr;
-  auto made = std::make_shared<graph_block>(on, bytes, addresses.get());
+  auto made = std::make_shared<graph_block>(on, bytes, users, addresses.get());
   addresses.release();
   if (made->fits()) forbid(made->at, made->extent);  // until it is launched
   return made;
 }
 
-graph_block::graph_block(device& of, std::size_t count, void* start)
+graph_block::graph_block(device& of, std::size_t count, std::uint64_t let_in, void* start)
     : on{of},
       at{start},
       bytes{count},
       extent{backing::extent_of(count)},
+      users{let_in},
       record{address_map::instance().add_for_graph(*this)} {}
 
 graph_block::~graph_block() {

@@ -30,9 +30,9 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
   };
 
   // Null where there are no addresses for so many bytes. Throws std::bad_alloc.
-  static std::shared_ptr<graph_block> make(device& on, std::size_t bytes);
+  static std::shared_ptr<graph_block> make(device& on, std::size_t bytes, std::uint64_t users);
 
-  graph_block(device& on, std::size_t bytes, void* at);
+  graph_block(device& on, std::size_t bytes, std::uint64_t users, void* at);
   ~graph_block();
   graph_block(const graph_block&) = delete;
   graph_block& operator=(const graph_block&) = delete;
@@ -46,9 +46,10 @@ struct graph_block : std::enable_shared_from_this<graph_block> {
 
   device& on;
   void* const at;
-  const std::size_t bytes;   // of the node that it was made for
-  const std::size_t extent;  // what it occupies, and counts against the device
-  allocation& record;        // in the address map; live while the block is
+  const std::size_t bytes;    // of the node that it was made for
+  const std::size_t extent;   // what it occupies, and counts against the device
+  const std::uint64_t users;  // a bit for each device that may use it, by its ordinal
+  allocation& record;         // in the address map; live while the block is
 
   // Guarded by the lock of the graphs.
   abi::CUgraph home = nullptr;          // whose nodes allocate it

@@ -5,6 +5,7 @@
 #include "embedded/model/event.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/node_operations.hpp"
+#include "embedded/model/node_reach.hpp"
 #include "embedded/model/process.hpp"
 #include "embedded/model/stream.hpp"
 
@@ -87,6 +88,7 @@ CUresult graph_exec::instantiate(const graph& from, unsigned long long flags, re
     reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, unsuited};
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (this_process().has_several_devices() && find_set_out_of_reach(from) != nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::shared_ptr<void> claim = from.is_unique() ? from.claim_executable() : nullptr;
   if (from.is_unique() && claim == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<place_in_plan> places;

@@ -23,8 +23,17 @@ constexpr std::size_t most_looked_at = 64;
 // addresses end somewhere.
 constexpr std::size_t most_addresses = (std::size_t{1} << 39) - 1;
 
-// Memory that is free where the node comes that is to have so many bytes; null where none is found.
-std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::size_t bytes,
+// The devices that may use what a node allocates: its own, and those that it lets in.
+std::uint64_t users_of(const device& on, const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
+  std::uint64_t users = std::uint64_t{1} << on.ordinal();
+  for (const CUmemAccessDesc& each : std::span{params.accessDescs, params.accessDescCount}) {
+    if (each.location.type == CU_MEM_LOCATION_TYPE_DEVICE) users |= std::uint64_t{1} << each.location.id;
+  }
+  return users;
+}
+
+// Memory of the same users that is free where the node comes that is to have so many bytes; null where none is found.
+std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::size_t bytes, std::uint64_t users,
                                         std::span<graph_node* const> behind) {
   const CUgraph home = in.handle();
   std::vector<const graph_node*> before;
@@ -37,7 +46,7 @@ std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::
   for (std::size_t i = 0; i < before.size(); ++i) {  // NOLINT(modernize-loop-convert): it grows
     const auto* const freed = std::get_if<free_params>(&before[i]->params);
     if (freed != nullptr && freed->block->home == home && freed->block->freed_by == before[i]->handle() &&
-        &freed->block->on == &on && freed->block->bytes >= bytes) {
+        &freed->block->on == &on && freed->block->users == users && freed->block->bytes >= bytes) {
       return freed->block;
     }
     look_at(before[i]->dependencies);
@@ -97,8 +106,9 @@ CUresult add_allocation(graph& to, const CUDA_MEM_ALLOC_NODE_PARAMS& params, std
   if (to.embedded() && !to.is_body()) return CUDA_ERROR_NOT_SUPPORTED;  // a body is refused when it is instantiated
   device& on = *this_process().find_device(params.poolProps.location.id);
   if (params.bytesize > std::max(on.total_memory(), most_addresses)) return CUDA_ERROR_OUT_OF_MEMORY;
-  std::shared_ptr<graph_block> block = find_freed(to, on, params.bytesize, behind);
-  if (block == nullptr) block = graph_block::make(on, params.bytesize);
+  const std::uint64_t users = users_of(on, params);
+  std::shared_ptr<graph_block> block = find_freed(to, on, params.bytesize, users, behind);
+  if (block == nullptr) block = graph_block::make(on, params.bytesize, users);
   if (block == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   alloc_params made{block, params, {params.accessDescs, params.accessDescs + params.accessDescCount}};
   made.what.dptr = block->address();

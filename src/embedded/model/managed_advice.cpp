@@ -85,6 +85,12 @@ CUdevice number_of(const CUmemLocation& where) {
 
 bool same(const CUmemLocation& one, const CUmemLocation& other) { return one.type == other.type && one.id == other.id; }
 
+// In the order of their numbers; the host is the last.
+std::vector<CUdevice>::const_iterator place_in(const std::vector<CUdevice>& of, CUdevice added) {
+  return std::ranges::find_if(
+      of, [&](CUdevice each) { return each == CU_DEVICE_CPU || (added != CU_DEVICE_CPU && each > added); });
+}
+
 void merge(facts& common, const facts& other) {
   common.read_mostly = common.read_mostly && other.read_mostly;
   if (!same(common.preferred, other.preferred)) common.preferred = nowhere;
@@ -132,7 +138,7 @@ void advise(const allocation& memory, std::uintptr_t address, std::size_t bytes,
       case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: of.preferred = nowhere; break;
       case CU_MEM_ADVISE_SET_ACCESSED_BY:
         std::erase(of.accessed_by, number_of(where));
-        of.accessed_by.push_back(number_of(where));
+        of.accessed_by.insert(place_in(of.accessed_by, number_of(where)), number_of(where));
         break;
       case CU_MEM_ADVISE_UNSET_ACCESSED_BY: std::erase(of.accessed_by, number_of(where)); break;
     }

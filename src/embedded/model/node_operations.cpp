@@ -80,7 +80,7 @@ void append_operations(const node_params& params, launch_plan& to) {
     for (const CUstreamBatchMemOpParams& operation : values->operations) {
       to.uses_words = true;
       value_work work;
-      const bool there = make_work(operation, work, word_check::node) == CUDA_SUCCESS;
+      const bool there = make_work(operation, work, {word_check::node, {}}) == CUDA_SUCCESS;
       if (const auto* wait = std::get_if<value_wait>(&work); there && wait != nullptr) {
         to.operations.push_back(make_operation(*wait, operation_kind::wait_value));
       } else if (const auto* write = std::get_if<value_write>(&work); there && write != nullptr) {
@@ -120,7 +120,7 @@ class wanted_operations {
 
 }  // namespace
 
-bool may_become(std::span<const engine::operation> now, copy_sides sides, const node_params& params,
+bool may_become(std::span<const engine::operation> now, node_sides sides, const node_params& params,
                 launch_plan& scratch) {
   const wanted_operations wanted{params, scratch};
   if (now.size() != wanted.all().size()) return false;
@@ -147,7 +147,7 @@ bool may_become(std::span<const engine::operation> now, copy_sides sides, const 
       if (a.type != b.type || a.bodies.size() != b.bodies.size()) return false;
     }
   }
-  return sides == sides_of(params);
+  return sides.may_become(sides_of(params));
 }
 
 void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,

@@ -17,7 +17,7 @@ void append_operations(const node_params& params, launch_plan& to);
 
 // May a node whose operations these are do that instead? What it does may change in a few ways only. The scratch is an
 // empty plan, and is one again afterwards. Throws std::bad_alloc.
-[[nodiscard]] bool may_become(std::span<const engine::operation> now, copy_sides sides, const node_params& params,
+[[nodiscard]] bool may_become(std::span<const engine::operation> now, node_sides sides, const node_params& params,
                               launch_plan& scratch);
 
 // Replaces a node's operations by as many others that they may become. Throws std::bad_alloc, and then nothing has

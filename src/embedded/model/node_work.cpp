@@ -4,6 +4,7 @@
 #include "embedded/model/array.hpp"
 #include "embedded/model/box_copy.hpp"
 #include "embedded/model/context.hpp"
+#include "embedded/model/process.hpp"
 #include "embedded/model/value_work.hpp"
 
 namespace weir::embedded::model {
@@ -46,9 +47,17 @@ side_of_node side_of(const std::byte* at, std::size_t pitch, std::size_t slice) 
   return side;
 }
 
+// The device that memory is on; -1 for that of the host, which all are.
+std::int8_t device_of(const std::byte* at) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  const allocation* in = address_map::find(address);
+  if (in == nullptr) in = address_map::find_of_graph(address, 1);
+  return in == nullptr || in->on_host ? std::int8_t{-1} : static_cast<std::int8_t>(in->on->ordinal());
+}
+
 }  // namespace
 
-CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept {
+CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out, const memory_user& by) noexcept {
   const std::size_t element = params.elementSize;
   if (element != 1 && element != 2 && element != 4) return CUDA_ERROR_INVALID_VALUE;
   if (params.width == 0 || params.height == 0 || params.dst % element != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -61,7 +70,7 @@ CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept 
   }
   if (__builtin_add_overflow(bytes, row, &bytes)) return CUDA_ERROR_INVALID_VALUE;
   place to;
-  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to_write, to, use_time::in_graph);
+  if (const CUresult status = locate(params.dst, bytes, place_kind::known, to_write, to, use_time::in_graph, by);
       status != CUDA_SUCCESS) {
     return status;
   }
@@ -69,18 +78,19 @@ CUresult to_work(const CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept 
   return CUDA_SUCCESS;
 }
 
-CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out) noexcept {
+CUresult to_work(const CUDA_MEMCPY3D& params, pitched_copy_work& out, const memory_user& by) noexcept {
   const box_copy copy = describe(params);
   if (copy.size.empty()) return CUDA_ERROR_INVALID_VALUE;
   place to;
   place from;
-  return lay_out(copy, to, from, out, use_time::in_graph);
+  return lay_out(copy, to, from, out, use_time::in_graph, {by, by});
 }
 
 CUresult check_operations(std::span<const CUstreamBatchMemOpParams> operations) {
   value_work unused;
   for (const CUstreamBatchMemOpParams& operation : operations) {
-    if (const CUresult status = make_work(operation, unused, word_check::node); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = make_work(operation, unused, {word_check::node, {}}); status != CUDA_SUCCESS)
+      return status;
   }
   return CUDA_SUCCESS;
 }
@@ -149,11 +159,26 @@ bool is_wait(const CUstreamBatchMemOpParams& operation) noexcept {
   return operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || operation.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
-copy_sides sides_of(const node_params& params) noexcept {
-  const auto* const copy = std::get_if<copy_params>(&params);
-  pitched_copy_work work;
-  if (copy == nullptr || to_work(copy->what, work) != CUDA_SUCCESS) return {};
-  return {side_of(work.from, 0, 0).type == CU_MEMORYTYPE_HOST, side_of(work.to, 0, 0).type == CU_MEMORYTYPE_HOST};
+node_sides sides_of(const node_params& params) noexcept {
+  const bool several = this_process().has_several_devices();
+  if (const auto* const copy = std::get_if<copy_params>(&params)) {
+    pitched_copy_work work;
+    if (to_work(copy->what, work) != CUDA_SUCCESS) return {};
+    node_sides sides{.from_host = side_of(work.from, 0, 0).type == CU_MEMORYTYPE_HOST,
+                     .to_host = side_of(work.to, 0, 0).type == CU_MEMORYTYPE_HOST};
+    if (several && !sides.from_host) sides.from_device = device_of(work.from);
+    if (several && !sides.to_host) sides.to_device = device_of(work.to);
+    return sides;
+  }
+  if (!several) return {};
+  if (const auto* const set = std::get_if<set_params>(&params)) {
+    return {.to_device = device_of(reinterpret_cast<const std::byte*>(set->what.dst))};
+  }
+  if (const auto* const values = std::get_if<value_params>(&params)) {
+    const context* const in = this_process().contexts.find(values->in);
+    if (in != nullptr) return {.to_device = static_cast<std::int8_t>(in->owner().ordinal())};
+  }
+  return {};
 }
 
 }  // namespace weir::embedded::model

@@ -1,29 +1,39 @@
 // model/node_work.hpp - from the parameters of graph nodes to the work that they do, and back for captured work.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "driver/abi.hpp"
 #include "embedded/model/graph_node.hpp"
+#include "embedded/model/reach.hpp"
 #include "embedded/model/work.hpp"
 
 namespace weir::embedded::model {
 
 class context;
 
-// Which kinds of memory a copy goes from and to.
-struct copy_sides {
+// What stays of a node in an executable: which kinds of memory a copy goes from and to and, where there are several
+// devices, on which ones: those of a copy's and a set's memory, and of the context of a batch of values. A set may take
+// memory of the host, which is on none (-1), in place of a device's.
+struct node_sides {
   bool from_host = false;
   bool to_host = false;
+  std::int8_t from_device = -1;
+  std::int8_t to_device = -1;
 
-  friend bool operator==(copy_sides, copy_sides) noexcept = default;
+  [[nodiscard]] bool may_become(const node_sides& other) const noexcept {
+    const auto agree = [](int one, int another) { return one == another || one < 0 || another < 0; };
+    return from_host == other.from_host && to_host == other.to_host && agree(from_device, other.from_device) &&
+           agree(to_device, other.to_device);
+  }
 };
-[[nodiscard]] copy_sides sides_of(const node_params& params) noexcept;
+[[nodiscard]] node_sides sides_of(const node_params& params) noexcept;
 
 // What a node of these parameters does. CUDA_ERROR_INVALID_VALUE for parameters that no node may have: memory that the
-// driver does not know, ranges past its end, sizes of 0.
-abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, set_work& out) noexcept;
-abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out) noexcept;
+// driver does not know, or that the user does not reach, ranges past its end, sizes of 0.
+abi::CUresult to_work(const abi::CUDA_MEMSET_NODE_PARAMS& params, set_work& out, const memory_user& by = {}) noexcept;
+abi::CUresult to_work(const abi::CUDA_MEMCPY3D& params, pitched_copy_work& out, const memory_user& by = {}) noexcept;
 
 // May a node have these operations?
 abi::CUresult check_operations(std::span<const abi::CUstreamBatchMemOpParams> operations);

@@ -38,6 +38,7 @@ abi::CUresult process::initialise() {
   if (pthread_atfork(nullptr, nullptr, leave_in_child) != 0) throw std::bad_alloc{};
   engine::scheduler::instance().configure(wanted->schedule);
   devices_ = std::move(made);
+  has_several_devices_ = devices_.size() > 1;
   initialised_.store(true, std::memory_order_release);
   return abi::CUDA_SUCCESS;
 }

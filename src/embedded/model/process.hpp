@@ -41,6 +41,7 @@ class process {
     return ordinal >= 0 && ordinal < device_count() ? devices_[static_cast<std::size_t>(ordinal)].get() : nullptr;
   }
   [[nodiscard]] int device_count() const noexcept { return static_cast<int>(devices_.size()); }
+  [[nodiscard]] bool has_several_devices() const noexcept { return has_several_devices_; }
 
   handle_table<context, handle_kind::context> contexts;  // contexts are never retired (context.hpp)
   handle_table<stream, handle_kind::stream> streams;
@@ -66,7 +67,9 @@ class process {
   std::mutex initialise_mutex_;
   std::atomic<bool> initialised_{false};
   std::atomic<bool> forked_{false};
-  std::vector<std::unique_ptr<device>> devices_;  // complete before initialised_ is set, unchanged since
+  std::vector<std::unique_ptr<device>>
+      devices_;  // this and the next: complete before initialised_ is set, unchanged since
+  bool has_several_devices_ = false;
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/reach.hpp"
 #include "embedded/model/work.hpp"
 
 namespace weir::embedded::model {
@@ -36,20 +37,28 @@ inline bool is_as_the_hosts(const allocation& in, place_kind kind) noexcept {
   return kind == place_kind::any && in.on_host && in.kind == memory_kind::pooled;
 }
 
+// Does the user's device reach all of a place?
+inline bool reaches(const memory_user& by, const place& of, place_kind kind, std::size_t bytes,
+                    abi::CUmemAccess_flags wanted) noexcept {
+  if (of.in == nullptr || is_as_the_hosts(*of.in, kind)) return true;
+  return reaches(by, *of.in, reinterpret_cast<std::uintptr_t>(of.at), bytes, wanted);
+}
+
 // When that is: at once, in stream order, or when a graph runs that it is part of. Memory that graphs allocate is there
 // for the latter, whether or not it is live now.
 enum class use_time : std::uint8_t { now, in_graph };
 
 // Finds the place of `bytes` bytes, more than none. CUDA_ERROR_INVALID_VALUE for null, for unknown memory where known
-// memory is asked for, for what goes past the end of an allocation, and for memory that does not let it be done.
+// memory is asked for, for what goes past the end of an allocation, and for memory that does not let it be done, by
+// anyone or by this user.
 inline abi::CUresult locate(std::uintptr_t address, std::size_t bytes, place_kind kind, abi::CUmemAccess_flags wanted,
-                            place& out, use_time when = use_time::now) noexcept {
+                            place& out, use_time when = use_time::now, const memory_user& by = {}) noexcept {
   const allocation* in = address_map::find(address);
   if (in == nullptr && when == use_time::in_graph) {
     in = address_map::find_of_graph(address, bytes);
     if (in != nullptr) {
       out = {reinterpret_cast<std::byte*>(address), in};
-      return abi::CUDA_SUCCESS;
+      return reaches(by, *in, address, bytes, wanted) ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_INVALID_VALUE;
     }
   }
   if (in == nullptr) {
@@ -59,6 +68,8 @@ inline abi::CUresult locate(std::uintptr_t address, std::size_t bytes, place_kin
     if (!address_map::is_mapped_throughout(address, bytes, wanted)) return abi::CUDA_ERROR_INVALID_VALUE;
   }
   out = {reinterpret_cast<std::byte*>(address), in};
+  if (by.who != nullptr && !reaches(by, out, kind, bytes, wanted)) [[unlikely]]
+    return abi::CUDA_ERROR_INVALID_VALUE;
   return abi::CUDA_SUCCESS;
 }
 

@@ -15,15 +15,19 @@ struct found_word {
 };
 
 // A word may reach over the end of an allocation, as far as memory is there.
-CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags use, word_check check, found_word& out) {
+CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags wanted, const word_use& use,
+                   found_word& out) {
   if (address % size != 0) return CUDA_ERROR_INVALID_VALUE;
   out.at = reinterpret_cast<void*>(address);
-  if (check == word_check::alignment) return CUDA_SUCCESS;
+  if (use.check == word_check::alignment) return CUDA_SUCCESS;
   const allocation* in = address_map::find(address);
   if (in == nullptr || address - in->start() + size > in->extent) return CUDA_ERROR_INVALID_VALUE;
-  if (check == word_check::call && (!has_words_for_calls(*in) || !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ)))
+  const bool called = use.check == word_check::call;
+  if (called && (!has_words_for_calls(*in) || !in->lets(CU_MEM_ACCESS_FLAGS_PROT_READ) ||
+                 !reaches(use.by, *in, address, size, CU_MEM_ACCESS_FLAGS_PROT_READ))) {
     return CUDA_ERROR_INVALID_VALUE;
-  out.denied = !in->lets(use);
+  }
+  out.denied = !in->lets(wanted);
   return CUDA_SUCCESS;
 }
 
@@ -34,12 +38,12 @@ bool has_words_for_calls(const allocation& memory) noexcept {
 }
 
 CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_wait& out,
-                   word_check check) {
+                   const word_use& use) {
   constexpr unsigned flush = CU_STREAM_WAIT_VALUE_FLUSH;
   if ((flags & ~flush) > CU_STREAM_WAIT_VALUE_NOR) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & flush) != 0) return CUDA_ERROR_NOT_SUPPORTED;  // as the device attribute says
   found_word word;
-  if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READ, check, word);
+  if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READ, use, word);
       status != CUDA_SUCCESS)
     return status;
   out = {word.at, value, flags, size, word.denied};
@@ -47,23 +51,23 @@ CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size,
 }
 
 CUresult make_write(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_write& out,
-                    word_check check) {
+                    const word_use& use) {
   if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
     return CUDA_ERROR_INVALID_VALUE;  // an H200 knows no write without barrier
   found_word word;
-  if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, check, word);
+  if (const CUresult status = find_word(address, size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, use, word);
       status != CUDA_SUCCESS)
     return status;
   out = {word.at, value, size, word.denied};
   return CUDA_SUCCESS;
 }
 
-CUresult make_work(const CUstreamBatchMemOpParams& op, value_work& out, word_check check) {
+CUresult make_work(const CUstreamBatchMemOpParams& op, value_work& out, const word_use& use) {
   const auto wait = [&](std::uint64_t value, std::uint32_t size) {
-    return make_wait(op.waitValue.address, value, size, op.waitValue.flags, out.emplace<value_wait>(), check);
+    return make_wait(op.waitValue.address, value, size, op.waitValue.flags, out.emplace<value_wait>(), use);
   };
   const auto write = [&](std::uint64_t value, std::uint32_t size) {
-    return make_write(op.writeValue.address, value, size, op.writeValue.flags, out.emplace<value_write>(), check);
+    return make_write(op.writeValue.address, value, size, op.writeValue.flags, out.emplace<value_write>(), use);
   };
   switch (op.operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32: return wait(op.waitValue.value, 4);
