@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds what a driver answered against what an H200 answered.
 
-    compare.py EXPECTED ACTUAL [--later=FILE] [--groups] [--skip=kernel.,ub.] [--slow]
+    compare.py EXPECTED ACTUAL [--later=FILE] [--groups] [--skip=kernel.,ub.] [--only=two.] [--slow]
 
 A line of either file is `case<TAB>key=value key=value ...`. Two things are not compared: keys that begin with `~` (they may
 vary on the H200 itself), and, where the H200 crashed, everything from the crash on: there any answer is right except a crash.
@@ -9,7 +9,8 @@ vary on the H200 itself), and, where the H200 crashed, everything from the crash
 
 --later=FILE names the cases that are known to differ, one a line; `#` begins a comment. The list is exact: a case in it that
 answers as the H200 must be taken out, and so must a name that is no case. It never excuses a crash or a case that hangs.
---groups prints how many cases of each group agree instead of the differences. --skip leaves out the cases whose name begins so.
+--groups prints how many cases of each group agree instead of the differences. --skip leaves out the cases whose name begins so;
+--only leaves out all others. Without --only, cases that answered `skipped=one_device` are left out too: they need a second device.
 Exit status 0 if nothing is wrong, 1 if something is, 2 if the files cannot be compared.
 """
 import argparse
@@ -53,6 +54,19 @@ def same(expected, actual):
     return want[:crash] == got[:crash] and not crashed(actual)
 
 
+ONE_DEVICE = "skipped=one_device"
+
+
+def considered(expected, actual, skip=(), only=()):
+    """Is the case judged? By its name and, unless the name is asked for, by whether there was a device for it."""
+    without_device = {case for case in expected if not only and actual.get(case, "").strip() == ONE_DEVICE}
+    return lambda case: not case.startswith(skip) and (not only or case.startswith(only)) and case not in without_device
+
+
+def prefixes(text):
+    return tuple(p for p in text.split(",") if p)
+
+
 def judge(expected, actual, later):
     """What is wrong: a list of (case, what)."""
     wrong = [(case, "is no case: take it out of the list") for case in sorted(later - expected.keys())]
@@ -86,9 +100,9 @@ def main():
     parser.add_argument("--later")
     parser.add_argument("--groups", action="store_true")
     parser.add_argument("--skip", default="")
+    parser.add_argument("--only", default="")
     parser.add_argument("--slow", action="store_true")
     options = parser.parse_args()
-    skip = tuple(p for p in options.skip.split(",") if p)
     try:
         expected, actual = read(options.expected), read(options.actual)
         names = read_names(options.later) if options.later else []
@@ -97,9 +111,9 @@ def main():
         return 2
     if options.slow:
         actual = forgive(actual)
-    if skip:
-        expected = {case: want for case, want in expected.items() if not case.startswith(skip)}
-        names = [n for n in names if not n.startswith(skip)]
+    is_judged = considered(expected, actual, prefixes(options.skip), prefixes(options.only))
+    expected = {case: want for case, want in expected.items() if is_judged(case)}
+    names = [n for n in names if is_judged(n)]
     wrong = judge(expected, actual, set(names))
     if options.groups:
         print_groups(expected, actual)

@@ -14,7 +14,7 @@ status=0
 "$probe" --jobs=3 --budget=280 --verbose --out="$out/conformance-gpu.txt" --compare="$here/h200.txt" \
   >"$out/conformance-gpu.diff" || status=$?
 cat "$out/conformance-gpu.diff"
-if grep -q 'skipped=' "$out/conformance-gpu.txt"; then
+if grep -q 'skipped=budget' "$out/conformance-gpu.txt"; then
   echo "on_gpu.sh: not every case was run in time; go on with: $probe --resume=$out/conformance-gpu.txt --out=..." >&2
   status=1
 fi

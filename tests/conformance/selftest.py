@@ -45,6 +45,24 @@ class Judge(unittest.TestCase):
         self.assertEqual(judged("x=1", "watchdog=fired x=1"), ["hung"])
         self.assertEqual([what for _, what in compare.judge({"a.b": "x=1"}, {}, {"a.b"})], ["was not run"])
 
+    def test_a_case_that_lacks_a_device_is_left_out_unless_asked_for(self):
+        expected, actual = {"a.b": "x=1", "two.c": "x=1"}, {"a.b": "x=1", "two.c": "skipped=one_device"}
+
+        def judged_cases(answers, **names):
+            return [case for case in expected if compare.considered(expected, answers, **names)(case)]
+
+        self.assertEqual(judged_cases(actual), ["a.b"])
+        self.assertEqual(judged_cases(actual, only=("two.",)), ["two.c"])
+        self.assertEqual(judged_cases({"a.b": "x=1", "two.c": "x=1"}), ["a.b", "two.c"])
+        self.assertEqual(judged_cases({"a.b": "x=1", "two.c": "x=1 skipped=one_device"}), ["a.b", "two.c"])
+        self.assertEqual(judged_cases({"a.b": "x=1"}), ["a.b", "two.c"])
+        self.assertEqual(judged_cases(actual, skip=("a.",)), [])
+        self.assertEqual(judged("x=1", "skipped=one_device"), ["differs"])
+
+    def test_a_name_for_later_is_left_out_with_its_case(self):
+        is_judged = compare.considered({"two.c": "x=1"}, {"two.c": "skipped=one_device"})
+        self.assertEqual([n for n in ("two.c", "no.case") if is_judged(n)], ["no.case"])
+
     def test_a_slow_machine_can_be_forgiven(self):
         self.assertEqual(compare.forgive({"a.b": "x=1 watchdog=fired y=2"}), {"a.b": "x=1 y=2"})
 

@@ -17,6 +17,7 @@ enum CaseFlag : unsigned {
   RAW = 2,   // a process of its own, in which nothing but the library is loaded
   TWO = 4,   // needs the second context
   SLOW = 8,  // makes or destroys contexts: gets three times the usual limit
+  FAR = 16,  // needs a second device (far.hpp); without one it answers skipped=one_device
 };
 
 struct Case {

@@ -3,9 +3,11 @@
 
 #include "probe/build_graph.hpp"
 #include "probe/driver.hpp"
+#include "probe/far.hpp"
 #include "probe/owners.hpp"
 #include "probe/patience.hpp"
 #include "probe/record.hpp"
+#include "probe/run.hpp"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -140,6 +142,7 @@ bool healthy() {
   if (cuThreadExchangeStreamCaptureMode(&m) == CUDA_SUCCESS && m != GLOBAL) return false;
   if (cuEventQuery(g.unrecorded) != CUDA_SUCCESS) return false;
   if (cuCtxSynchronize() != CUDA_SUCCESS) return false;
+  if (g.far && cuCtxSynchronize_v2(g.far) != CUDA_SUCCESS) return false;
   if (cuMemsetD32(g.dbuf, 0x5a5a, 1) != CUDA_SUCCESS) return false;
   uint32_t v = 0;
   if (cuMemcpyDtoH(&v, g.dbuf, 4) != CUDA_SUCCESS || v != 0x5a5a) return false;
@@ -147,6 +150,7 @@ bool healthy() {
 }
 
 void prepare_case(const Case& c) {
+  if (c.flags & FAR) hold_far_device();
   if (!(c.flags & TWO) || g.other) return;
   try {
     g.other = make_context();
@@ -164,7 +168,10 @@ void run_case(const Case& c, bool set_up, double patience_s) {
   g_case_fired = false;
   g_case_began_ms = now_ms();
   try {
-    c.body(r);
+    if (c.flags & FAR && !g.far)
+      protocol("K " + std::string(kOneDevice));
+    else
+      c.body(r);
   } catch (const Abort& a) {
     protocol("K stopped_at=" + clean(a.what));
   } catch (const std::exception& e) {
@@ -220,7 +227,10 @@ int keeper_main() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!load_library()) return 0;
   CUcontext c = nullptr;
-  if (cuInit(0) == CUDA_SUCCESS) cuDevicePrimaryCtxRetain(&c, 0);
+  if (cuInit(0) == CUDA_SUCCESS) {
+    cuDevicePrimaryCtxRetain(&c, 0);
+    cuDevicePrimaryCtxRetain(&c, Far::dev);  // refused where there is none
+  }
   for (;;) pause();
 }
 

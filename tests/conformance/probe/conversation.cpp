@@ -50,7 +50,7 @@ void Conversation::give_up(const std::vector<size_t>& list, const std::string& w
 // Seconds that the next message may take.
 double Conversation::patience() const {
   if (current_ >= 0) return run_.limit_of(static_cast<size_t>(current_));
-  const bool makes_context = begun_ == 0 || (begun_ < list_.size() && cases()[list_[begun_]].flags & TWO);
+  const bool makes_context = begun_ == 0 || (begun_ < list_.size() && cases()[list_[begun_]].flags & (TWO | FAR));
   return makes_context ? kSetupLimit : run_.options.case_limit + 5;
 }
 
@@ -67,6 +67,7 @@ void Conversation::hear(const std::string& line) {
     since_ = Clock::now();
   } else if (kind == 'K' && current_ >= 0) {
     now().kv.push_back(rest);
+    if (rest == kOneDevice) run_.one_device = true;
   } else if (kind == 'E' && current_ >= 0) {
     now().seconds = seconds_since(since_);
     run_.finish(static_cast<size_t>(current_), may_repeat_);

@@ -135,6 +135,22 @@ void kernel_launch_cases();
 void kernel_capture_cases();
 void kernel_nodes_cases();
 void kernel_errors_cases();
+void two_access_cases();
+void two_peer_copies_cases();
+void two_copies_cases();
+void two_shapes_cases();
+void two_writes_cases();
+void two_pools_cases();
+void two_pool_memory_cases();
+void two_streams_cases();
+void two_events_cases();
+void two_order_cases();
+void two_captures_cases();
+void two_capture_copies_cases();
+void two_graphs_cases();
+void two_graph_memory_cases();
+void two_memory_cases();
+void two_mapped_cases();
 
 void make_cases() {
   init_before_cases();
@@ -269,6 +285,22 @@ void make_cases() {
   kernel_capture_cases();
   kernel_nodes_cases();
   kernel_errors_cases();
+  two_access_cases();
+  two_peer_copies_cases();
+  two_copies_cases();
+  two_shapes_cases();
+  two_writes_cases();
+  two_pools_cases();
+  two_pool_memory_cases();
+  two_streams_cases();
+  two_events_cases();
+  two_order_cases();
+  two_captures_cases();
+  two_capture_copies_cases();
+  two_graphs_cases();
+  two_graph_memory_cases();
+  two_memory_cases();
+  two_mapped_cases();
 }
 
 }  // namespace weir::conformance

@@ -4,6 +4,7 @@
 #include "probe/build_graph.hpp"
 #include "probe/cases.hpp"
 #include "probe/driver.hpp"
+#include "probe/far.hpp"
 #include "probe/gates.hpp"
 #include "probe/owners.hpp"
 #include "probe/patience.hpp"

@@ -19,7 +19,7 @@ bool read_recording(const std::string& path, Recording* out);
 bool came_to_end(const std::vector<std::string>& words);
 
 // Prints the cases of this run that differ from the recorded lines. Keys that begin with '~' do not count, and where the
-// recorded driver crashed, whatever comes from that point on is as good. The exit status: 0 the same, 1 different, 2 no file.
+// recorded driver crashed, whatever comes from that point on is as good; cases that lack a second device are left out. The exit status: 0 the same, 1 different, 2 no file.
 int compare_with(const std::string& path, const Run& run);
 
 }  // namespace weir::conformance

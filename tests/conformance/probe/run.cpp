@@ -53,8 +53,20 @@ void Run::finish(size_t i, bool may_repeat) {
 
 double Run::limit_of(size_t i) const { return options.case_limit * (cases()[i].flags & SLOW ? kSlowFactor : 1); }
 
+// Once it is known that there is no second device, no process need be started to say so again.
+void Run::answer_for_one_device(Unit* list) {
+  if (!one_device) return;
+  const auto needs_two =
+      std::stable_partition(list->begin(), list->end(), [](size_t i) { return !(cases()[i].flags & FAR); });
+  const Unit known(needs_two, list->end());
+  list->erase(needs_two, list->end());
+  for (size_t i : known) results[i].kv = {kOneDevice};
+  complete(known);
+}
+
 void Run::run_unit(Unit list) {
   int failures = 0;
+  answer_for_one_device(&list);
   while (!list.empty()) {
     if (over_budget()) {
       for (size_t i : list) results[i].outcome = "skipped=budget";

@@ -20,6 +20,9 @@ struct Result {
   double seconds = 0;
 };
 
+// What a case that needs a second device answers where there is one.
+inline constexpr const char* kOneDevice = "skipped=one_device";
+
 // One run over the selected cases; cases are named by their index in cases(). One case's result is written by one thread only.
 class Run {
  public:
@@ -30,6 +33,7 @@ class Run {
   std::vector<Result> results;
   std::atomic<int> restarts{0};
   std::atomic<long> children{0}, setup_ms{0};
+  std::atomic<bool> one_device{false};  // a child has said so
 
   // Runs every selected case that is not done.
   void all();
@@ -49,6 +53,7 @@ class Run {
 
   void units(std::vector<Unit>* shared, std::vector<Unit>* alone, std::vector<Unit>* last) const;
   void run_unit(Unit list);
+  void answer_for_one_device(Unit* list);
   bool over_budget(double spare = 0) const { return seconds_since(began_) > options.budget - spare; }
 
   FILE* out_;

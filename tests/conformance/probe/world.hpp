@@ -24,6 +24,7 @@ struct State {
   unsigned char* page = nullptr;  // kScratch bytes of pageable memory
   CUevent unrecorded = nullptr;   // never recorded: its query shows whether a capture is still open
   CUcontext other = nullptr;      // a second context, made before the first case that asks for it
+  CUcontext far = nullptr;        // the primary context of device 1, held from the first case that asks for it on
 };
 extern State g;
 

@@ -1,0 +1,176 @@
+// cases/two_captures.cpp - captures that spread from one device's stream to the other's.
+#include "probe/probe.hpp"
+
+namespace weir::conformance {
+namespace {
+
+// From a near stream to the far one and back, with an event of each side.
+CUgraph fork_and_join(Rec& r, const Far& far, CUstream s, Trace* t) {
+  Event f;
+  CUevent j = nullptr;
+  {
+    const Current current(far.ctx);
+    OK(cuEventCreate(&j, CU_EVENT_DISABLE_TIMING));
+  }
+  begin(s);
+  OK(cuLaunchHostFunc(s, label_fn, new_label("a", t)));
+  r.k("fork_record", cuEventRecord(f, s));
+  r.k("fork_wait", cuStreamWaitEvent(far.s, f, 0));
+  r.k("far_status", capture_status(far.s));
+  r.k("far_host", cuLaunchHostFunc(far.s, label_fn, new_label("b", t)));
+  r.k("far_set", cuMemsetD32Async(far.mem, 9, 16, far.s));
+  r.k("join_record", cuEventRecord(j, far.s));
+  r.k("join_wait", cuStreamWaitEvent(s, j, 0));
+  r.k("near_host", cuLaunchHostFunc(s, label_fn, new_label("c")));
+  CUgraph gr = nullptr;
+  r.k("end", cuStreamEndCapture(s, &gr));
+  OK(cuEventDestroy(j));
+  return gr;
+}
+
+}  // namespace
+
+void two_captures_cases() {
+  add("two.capture_fork_join", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    Trace& t = new_trace();
+    Graph gr(fork_and_join(r, far, s, &t));
+    if (!gr.h) return;
+    r.k("graph", describe(gr));
+    Exec x(gr);
+    r.k("launch", cuGraphLaunch(x, s));
+    r.k("sync", cuStreamSynchronize(s));
+    r.k("ran", t.str());
+    r.k("word", get_word(far.ctx, far.mem));
+    put_words(far.ctx, far.mem, 0);
+    r.k("launch_far", cuGraphLaunch(x, far.s));
+    r.k("sync_far", cuStreamSynchronize(far.s));
+    r.k("word_far", get_word(far.ctx, far.mem));
+  });
+  add("two.capture_fork_unjoined", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    Event f;
+    begin(s);
+    OK(cuEventRecord(f, s));
+    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
+    r.k("far_host", cuLaunchHostFunc(far.s, label_fn, new_label("b")));
+    rec_end(r, "end", s);
+    r.k("far_status", capture_status(far.s));
+    r.k("far_query", cuStreamQuery(far.s));
+  });
+  add("two.capture_ended_at_far", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    Event f;
+    begin(s);
+    OK(cuEventRecord(f, s));
+    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
+    CUgraph gr = nullptr;
+    r.k("end_far", cuStreamEndCapture(far.s, &gr));
+    r.k("near_status", capture_status(s));
+    rec_end(r, "end", s);
+  });
+  add("two.capture_begun_at_far", FAR, [](Rec& r) {
+    // Begun and ended while the near context is current.
+    const Far far;
+    r.k("begin", cuStreamBeginCapture(far.s, GLOBAL));
+    r.k("set", cuMemsetD32Async(far.mem, 3, 16, far.s));
+    r.k("set_near", cuMemsetD32Async(g.dbuf, 3, 16, far.s));
+    r.k("host", cuLaunchHostFunc(far.s, label_fn, new_label("a")));
+    CUgraph made = nullptr;
+    r.k("end", cuStreamEndCapture(far.s, &made));
+    if (!made) return;
+    Graph gr(made);
+    r.k("graph", describe(gr));
+    Exec x(gr);
+    r.k("launch", cuGraphLaunch(x, far.s));
+    r.k("sync", cuStreamSynchronize(far.s));
+    r.k("word", get_word(far.ctx, far.mem));
+  });
+  add("two.capture_unsafe_calls", FAR, [](Rec& r) {
+    // What the mode forbids is forbidden for the other device too.
+    const Far far;
+    Stream s(NB);
+    const auto while_near = [&](const char* key, const auto& f) {
+      begin(s);
+      const CUresult res = f();
+      r.k(key, res);
+      r.k(std::string(key) + ".status", capture_status(s));
+      CUgraph gr = nullptr;
+      if (cuStreamEndCapture(s, &gr) == CUDA_SUCCESS && gr) cuGraphDestroy(gr);
+    };
+    CUdeviceptr p = 0;
+    while_near("alloc_far", [&] {
+      const Current current(far.ctx);
+      return cuMemAlloc(&p, 64);
+    });
+    if (p) cuMemFree(p);
+    while_near("stream_query_far", [&] { return cuStreamQuery(far.s); });
+    while_near("stream_sync_far", [&] { return cuStreamSynchronize(far.s); });
+    while_near("context_sync_far", [&] { return cuCtxSynchronize_v2(far.ctx); });
+    while_near("copy_at_once_far", [&] {
+      const Current current(far.ctx);
+      return cuMemcpyHtoD(far.mem, g.pin, 64);
+    });
+    while_near("copy_peer_at_once", [&] { return cuMemcpyPeer(g.dbuf, g.ctx, far.mem, far.ctx, 64); });
+    while_near("set_far_stream", [&] { return cuMemsetD32Async(far.mem, 1, 1, far.s); });
+    OK(cuStreamSynchronize(far.s));
+  });
+  add("two.capture_blocking_and_far_legacy", FAR, [](Rec& r) {
+    // A blocking near stream captures: the near legacy stream must not be used, the far one may.
+    const Far far;
+    Stream s(BL);
+    begin(s);
+    {
+      const Current current(far.ctx);
+      r.k("far_set", cuMemsetD32(far.mem, 1, 1));
+      r.k("far_set_async", cuMemsetD32Async(far.mem, 1, 1, nullptr));
+      r.k("far_copy", cuMemcpyHtoD(far.mem, g.pin, 64));
+    }
+    r.k("status", capture_status(s));
+    rec_end(r, "end", s);
+  });
+  add("two.capture_far_event", FAR, [](Rec& r) {
+    // An uncaptured far event in a near capture, and a near capture's event outside of it.
+    const Far far;
+    Stream s(NB);
+    Event f;
+    CUevent there = nullptr;
+    {
+      const Current current(far.ctx);
+      OK(cuEventCreate(&there, CU_EVENT_DISABLE_TIMING));
+    }
+    OK(cuEventRecord(there, far.s));
+    begin(s);
+    r.k("wait_uncaptured", cuStreamWaitEvent(s, there, 0));
+    r.k("status", capture_status(s));
+    rec_end(r, "end", s);
+    begin(s);
+    r.k("record_far", cuEventRecord(there, s));
+    r.k("record_far.status", capture_status(s));
+    rec_end(r, "record_far.end", s);
+    begin(s);
+    r.k("record_external", cuEventRecordWithFlags(there, s, CU_EVENT_RECORD_EXTERNAL));
+    r.k("wait_external", cuStreamWaitEvent(s, there, CU_EVENT_WAIT_EXTERNAL));
+    rec_end(r, "external.end", s);
+    OK(cuEventDestroy(there));
+  });
+  add("two.capture_fork_with_near_event", FAR, [](Rec& r) {
+    // The join recorded with an event of the wrong device.
+    const Far far;
+    Stream s(NB);
+    Event f;
+    begin(s);
+    OK(cuEventRecord(f, s));
+    r.k("fork", cuStreamWaitEvent(far.s, f, 0));
+    r.k("far_host", cuLaunchHostFunc(far.s, label_fn, new_label("b")));
+    r.k("join_record", cuEventRecord(f, far.s));
+    r.k("status", capture_status(s));
+    r.k("join_wait", cuStreamWaitEvent(s, f, 0));
+    rec_end(r, "end", s);
+  });
+}
+
+}  // namespace weir::conformance

@@ -1,0 +1,133 @@
+// cases/two_events.cpp - events of one device in streams of the other.
+#include "probe/probe.hpp"
+
+namespace weir::conformance {
+namespace {
+
+class FarEvent {
+ public:
+  CUevent e = nullptr;
+  explicit FarEvent(const Far& far, unsigned flags = CU_EVENT_DISABLE_TIMING) {
+    const Current current(far.ctx);
+    OK(cuEventCreate(&e, flags));
+  }
+  FarEvent(const FarEvent&) = delete;
+  FarEvent& operator=(const FarEvent&) = delete;
+  ~FarEvent() {
+    if (e) cuEventDestroy(e);
+  }
+  operator CUevent() const { return e; }
+};
+
+}  // namespace
+
+void two_events_cases() {
+  add("two.event_recorded_across", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    const Event near;
+    const FarEvent there(far);
+    r.k("near_in_far", cuEventRecord(near, far.s));
+    r.k("far_in_near", cuEventRecord(there, s));
+    r.k("near_query", cuEventQuery(near));
+    r.k("far_in_far", cuEventRecord(there, far.s));
+    r.k("far_sync", cuEventSynchronize(there));
+    r.k("far_query", cuEventQuery(there));
+    r.k("near_in_far_with_flags", cuEventRecordWithFlags(near, far.s, 0));
+    r.k("far_in_near_legacy", cuEventRecord(there, nullptr));
+    const Current current(far.ctx);
+    r.k("near_in_far_legacy", cuEventRecord(near, nullptr));
+    r.k("near_in_near", cuEventRecord(near, s));
+    r.k("near_sync", cuEventSynchronize(near));
+  });
+  add("two.event_waited_across", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    const Event near;
+    const FarEvent there(far);
+    r.k("unrecorded", cuStreamWaitEvent(far.s, near, 0));
+    OK(cuEventRecord(near, s));
+    OK(cuEventRecord(there, far.s));
+    r.k("far_waits_near", cuStreamWaitEvent(far.s, near, 0));
+    r.k("near_waits_far", cuStreamWaitEvent(s, there, 0));
+    r.k("legacy_waits_far", cuStreamWaitEvent(nullptr, there, 0));
+    OK(cuCtxSynchronize());
+    OK(cuStreamSynchronize(far.s));
+  });
+  add("two.event_while_other_is_current", FAR, [](Rec& r) {
+    const Far far;
+    FarEvent there(far);
+    VGate v;
+    hold(v, far.s);
+    OK(cuEventRecord(there, far.s));
+    r.k("query_held", cuEventQuery(there));
+    rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuEventSynchronize(there); }));
+    v.open();
+    OK(cuStreamSynchronize(far.s));
+    r.k("query", cuEventQuery(there));
+    r.k("destroy", cuEventDestroy(there));
+    there.e = nullptr;
+  });
+  add("two.event_elapsed", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    const Event near(0);
+    const FarEvent there(far, 0), later(far, 0);
+    OK(cuEventRecord(near, s));
+    OK(cuEventRecord(there, far.s));
+    OK(cuEventRecord(later, far.s));
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamSynchronize(far.s));
+    float ms = -1;
+    r.k("near_to_far", cuEventElapsedTime(&ms, near, there));
+    r.k("far_to_near", cuEventElapsedTime(&ms, there, near));
+    r.k("far_to_far", cuEventElapsedTime(&ms, there, later));
+    r.k("far_to_far.sane", ms >= 0 && ms < 1000);
+  });
+  add("two.event_by_context", FAR, [](Rec& r) {
+    const Far far;
+    const Event near;
+    const FarEvent there(far);
+    r.k("far_of_far", cuCtxRecordEvent(far.ctx, there));
+    r.k("near_of_far", cuCtxRecordEvent(far.ctx, near));
+    r.k("far_of_near", cuCtxRecordEvent(g.ctx, there));
+    r.k("near_of_near", cuCtxRecordEvent(g.ctx, near));
+    OK(cuCtxSynchronize());
+    r.k("far_waits_near", cuCtxWaitEvent(far.ctx, near));
+    r.k("near_waits_far", cuCtxWaitEvent(g.ctx, there));
+    OK(cuCtxSynchronize());
+    OK(cuCtxSynchronize_v2(far.ctx));
+  });
+  add("two.event_by_context_orders", FAR, [](Rec& r) {
+    const Far far;
+    const Stream s(NB);
+    const FarEvent there(far);
+    VGate v;
+    hold(v, far.s);
+    OK(cuCtxRecordEvent(far.ctx, there));
+    r.k("wait", cuCtxWaitEvent(g.ctx, there));
+    Cell c = new_cell();
+    mark(s, c);
+    r.k("early", early(c));
+    v.open();
+    r.k("done", late(c));
+    OK(cuStreamSynchronize(s));
+    OK(cuStreamSynchronize(far.s));
+  });
+  add("two.event_recorded_again_across", FAR, [](Rec& r) {
+    // A near event, recorded in a near stream that is held, then refused or taken in a far one.
+    const Far far;
+    const Stream s(NB);
+    const Event near;
+    VGate v;
+    hold(v, s);
+    OK(cuEventRecord(near, s));
+    r.k("in_far", cuEventRecord(near, far.s));
+    r.k("query", cuEventQuery(near));
+    v.open();
+    OK(cuStreamSynchronize(s));
+    r.k("query_then", cuEventQuery(near));
+  });
+}
+
+}  // namespace weir::conformance
