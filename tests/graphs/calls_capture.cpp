@@ -41,7 +41,11 @@ void begin_to(world& w) {
   if (g < 0 || world::at(w.graphs, g) == nullptr) return;
   const unsigned thread = w.thread_for(s);
   const number other = w.any_graph();
-  const std::vector<number> behind = w.some_nodes(w.d.once_in(12) && other >= 0 ? other : g, 3);
+  const number c = w.m.graph(g).capture;
+  if (c >= 0 && !w.m.capture(c).valid) return;  // whether a GPU's driver still has its graph is not known
+  // What is found first of foreign nodes and a graph, or a legacy stream, that no capture can begin in, is not known.
+  const bool plain = w.m.stream(s).capture >= 0 || (c < 0 && w.m.stream(s).kind != stream_kind::legacy);
+  const std::vector<number> behind = w.some_nodes(plain && w.d.once_in(12) && other >= 0 ? other : g, 3);
   const CUstreamCaptureMode mode = any_mode(w);
   const answer expected = w.m.begin_to(thread, s, g, behind, mode);
   w.call(thread,
@@ -165,8 +169,10 @@ void update_frontier(world& w) {
   const number other = w.any_graph();
   const number g = c != nullptr && !w.d.once_in(10) ? c->graph : other;
   if (g < 0) return;
-  const std::vector<number> behind = w.some_nodes(g, 3);
-  const unsigned flags = w.d.of({0u, 0u, 1u, 2u, 0u, 1u}), thread = w.thread_for(s);
+  // Of a broken capture it is not known what is found first, nor whether a GPU's driver still has its nodes.
+  const bool broken = c != nullptr && !c->valid;
+  const std::vector<number> behind = w.some_nodes(g, broken ? 0 : 3);
+  const unsigned flags = broken ? 0 : w.d.of({0u, 0u, 1u, 2u, 0u, 1u}), thread = w.thread_for(s);
   const answer expected = w.m.update_frontier(s, behind, flags);
   w.call(thread, fmt::format("cuStreamUpdateCaptureDependencies({}, {}, {})", w.name(s), w.names(behind), flags),
          expected, [&] {

@@ -39,9 +39,10 @@ answer model::begin(unsigned thread, number s, CUstreamCaptureMode mode) {
 answer model::begin_to(unsigned thread, number s, number g, std::span<const number> behind, CUstreamCaptureMode mode) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
-  if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != g; })) return CUDA_ERROR_INVALID_VALUE;
   if (stream(s).kind == stream_kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (stream(s).capture >= 0 || graph(g).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
+  if (stream(s).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
+  if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != g; })) return CUDA_ERROR_INVALID_VALUE;
+  if (graph(g).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
   const auto made = static_cast<number>(captures.size());
   captures.push_back({.origin = s, .graph = g, .thread = thread, .mode = mode, .given = true});
   captures.back().frontiers[s] = {behind.begin(), behind.end()};
@@ -107,10 +108,10 @@ answer model::ask_status(number s, CUstreamCaptureStatus& status) {
 
 answer model::update_frontier(number s, std::span<const number> behind, unsigned flags) {
   if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
-  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
   capture_state* const c = capture_of(s);
   if (c == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (!c->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
   if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != c->graph; })) return CUDA_ERROR_INVALID_VALUE;
   std::vector<number>& frontier = c->frontiers[s];
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) frontier.clear();

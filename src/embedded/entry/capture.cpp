@@ -53,6 +53,8 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgra
     const std::lock_guard lock{p.graphs_mutex};
     model::graph* into = find_graph(graph);
     if (into == nullptr || !known(mode)) return CUDA_ERROR_INVALID_VALUE;
+    // Found before a fault in the nodes.
+    if (const CUresult status = model::capture::may_begin(*on); status != CUDA_SUCCESS) return status;
     std::vector<model::graph_node*> behind;
     if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
     if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
@@ -101,14 +103,14 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode* depe
   return guarded([&](model::process& p) -> CUresult {
     model::stream* of = nullptr;
     if (const CUresult status = find_stream(p, stream, of); status != CUDA_SUCCESS) return status;
-    if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES && flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
     const std::lock_guard lock{p.graphs_mutex};
     model::capture::information now;
     model::capture::ask_status(*of, now);
     if (now.status == CU_STREAM_CAPTURE_STATUS_NONE) return CUDA_ERROR_ILLEGAL_STATE;
     if (now.into == nullptr) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (flags != CU_STREAM_ADD_CAPTURE_DEPENDENCIES && flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     std::vector<model::graph_node*> nodes;
     if (const CUresult status = find_nodes(dependencies, count, *now.into, nodes); status != CUDA_SUCCESS)
       return status;

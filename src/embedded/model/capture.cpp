@@ -31,9 +31,14 @@ CUresult capture::begin_to(stream& on, graph& into, std::vector<graph_node*> beh
   return begin_in(on, &into, std::move(behind), mode);
 }
 
-CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> behind, CUstreamCaptureMode mode) {
+CUresult capture::may_begin(const stream& on) {
   if (on.role() == stream_role::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (on.capture() != nullptr || (into != nullptr && into->capturing())) return CUDA_ERROR_ILLEGAL_STATE;
+  return on.capture() != nullptr ? CUDA_ERROR_ILLEGAL_STATE : CUDA_SUCCESS;
+}
+
+CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> behind, CUstreamCaptureMode mode) {
+  if (const CUresult status = may_begin(on); status != CUDA_SUCCESS) return status;
+  if (into != nullptr && into->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
   capture& c = capture_list::instance().acquire();
   try {
     c.participants_.push_back({&on, {}, {}, {}});

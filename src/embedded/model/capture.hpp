@@ -31,6 +31,8 @@ class capture {
   static abi::CUresult begin(stream& on, abi::CUstreamCaptureMode mode);
   static abi::CUresult begin_to(stream& on, graph& into, std::vector<graph_node*> behind,
                                 abi::CUstreamCaptureMode mode);
+  // Can a capture begin in the stream? Both ask it, and so may who has arguments to look at after it.
+  static abi::CUresult may_begin(const stream& on);
 
   // cuStreamEndCapture: a graph only with CUDA_SUCCESS, and none where it was a body whose node has ended meanwhile.
   // Without `wanted` the graph is lost. Whatever the answer, the

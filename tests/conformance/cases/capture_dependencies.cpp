@@ -62,6 +62,15 @@ void capture_dependencies_cases() {
     r.k("status5", capture_status(s));
     rec_end(r, "end", s);
   });
+  add("capture.update_deps_order", [](Rec& r) {
+    // unknown flags and nodes of other graphs, where the stream does not capture
+    Stream s(NB);
+    Graph other;
+    CUgraphNode foreign[2] = {add_empty(other), add_empty(other)};
+    r.k("flags2", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, 2));
+    r.k("flags2_foreign", cuStreamUpdateCaptureDependencies(s, foreign, nullptr, 2, 2));
+    r.k("status", capture_status(s));
+  });
   add("capture.update_deps_unjoined", [](Rec& r) {
     // a fork dropped through the dependency set is not unjoined
     Stream s(NB), t(NB);

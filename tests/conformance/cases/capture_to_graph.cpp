@@ -81,6 +81,16 @@ void capture_to_graph_cases() {
       cuStreamEndCapture(s, &out);
     }
   });
+  add("capture.to_graph_order", [](Rec& r) {
+    // nodes of another graph, where the stream captures already
+    Stream s(NB);
+    Graph gr, other;
+    CUgraphNode foreign[2] = {add_empty(other), add_empty(other)};
+    begin(s, RELAXED);
+    r.k("capturing_foreign", cuStreamBeginCaptureToGraph(s, gr, foreign, nullptr, 2, RELAXED));
+    r.k("status", capture_status(s));
+    rec_end(r, "end", s);
+  });
   add("capture.to_graph_two_streams", [](Rec& r) {
     Stream s(NB), t(NB);
     Graph gr;
