@@ -58,9 +58,9 @@ void begin_to(world& w) {
          });
 }
 
-void end_on(world& w, unsigned thread, number s) {
-  const capture_state* const c = w.m.capture_of(s);
-  const bool wanted = c == nullptr || c->given || !w.d.once_in(30);
+}  // namespace
+
+void end_capture(world& w, unsigned thread, number s, bool wanted) {
   number made = -1;
   const answer expected = w.m.end(thread, s, wanted, made);
   CUgraph graph = nullptr;
@@ -71,17 +71,19 @@ void end_on(world& w, unsigned thread, number s) {
   CUgraph& known = world::at(w.graphs, made);
   if (known != nullptr && known != graph) throw finding{"and another graph"};
   known = graph;
-  w.text.back() += fmt::format(" g{}", made);
   w.describe(made);
 }
+
+namespace {
 
 void end(world& w) {
   const number s = w.any_stream(true);
   const capture_state* const c = w.m.capture_of(s);
+  const bool wanted = c == nullptr || c->given || !w.d.once_in(30);
   // As a rule where it began, and by who began it.
-  if (c == nullptr || w.d.once_in(8)) return end_on(w, w.thread_for(s), s);
+  if (c == nullptr || w.d.once_in(8)) return end_capture(w, w.thread_for(s), s, wanted);
   const bool own = w.m.stream(c->origin).kind == stream_kind::per_thread;
-  end_on(w, own || w.d.once_in(8) ? w.thread_for(c->origin) : c->thread, c->origin);
+  end_capture(w, own || w.d.once_in(8) ? w.thread_for(c->origin) : c->thread, c->origin, wanted);
 }
 
 void wait(world& w, unsigned thread, number s, number e, unsigned flags) {

@@ -72,8 +72,8 @@ void world::resolve(number g) {
 }
 
 void world::describe(number g) {
+  say(fmt::format("look at g{}", g));
   resolve(g);
-  text.push_back(fmt::format("look at g{}", g));
   const CUgraph handle = at(graphs, g);
   std::set<edge> edges;
   std::set<CUgraphNode> roots;

@@ -80,6 +80,7 @@ void lane::open() noexcept { std::atomic_ref{words_[word_count]}.store(++opening
 void lane::clear_words() { std::memset(words_, 0, word_count * sizeof(std::uint32_t)); }
 
 void lane::begin_sequence() {
+  calls_.clear();
   slots_ = 0;
   clear_words();
   (void)take_log();

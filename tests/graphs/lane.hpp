@@ -4,6 +4,7 @@
 #include "driver/table.hpp"
 #include "graphs/crew.hpp"
 #include "graphs/history.hpp"
+#include "graphs/journal.hpp"
 
 #include <atomic>
 #include <deque>
@@ -34,6 +35,7 @@ class lane {
 
   [[nodiscard]] static const detail::driver_table& driver() { return detail::driver(); }
   crew& threads() noexcept { return *threads_; }
+  [[nodiscard]] journal& calls() noexcept { return calls_; }
   [[nodiscard]] CUcontext context() const noexcept { return context_; }
   [[nodiscard]] CUdeviceptr address(int slot) const noexcept;
   [[nodiscard]] int slot_at(CUdeviceptr address) const noexcept;
@@ -69,6 +71,7 @@ class lane {
   std::deque<host_label> labels_;  // never freed: a host function may come late where a driver is wrong
   std::mutex mutex_;
   std::vector<seen> log_;
+  journal calls_;
   std::unique_ptr<crew> threads_;
 };
 

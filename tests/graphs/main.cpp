@@ -1,17 +1,24 @@
 // graphs/main.cpp - random captures and graphs on the driver that WEIR_DRIVER names, held against a model. README.md tells
 // how it is used.
 #include "graphs/sequence.hpp"
+#include "graphs/shrink.hpp"
 
 #include <weir/driver.hpp>
 #include <weir/error.hpp>
 
 #include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 
 #if defined(__SANITIZE_THREAD__)
@@ -35,55 +42,79 @@ struct options {
   std::uint64_t seed = 1;
   std::uint64_t count = 1000;
   unsigned length = 120;
+  unsigned limit = 120;
+  unsigned shrink = 60;
   double minutes = 0;
   bool verbose = false;
+  int lane = -1;
+  std::set<unsigned> without;
 };
 
 // For one that hangs or crashes.
 volatile std::uint64_t seed_now = 0;
+const journal* journals[lanes_beside] = {};
+std::atomic<bool> told = false;
 
-extern "C" void tell_seed(int signal) {
+void tell_now(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
+
+// The last call is one that has not returned, or what came after it crashed.
+extern "C" void tell_calls(int signal) {
+  if (told.exchange(true)) return;
   char text[64];
-  const int length =
-      std::snprintf(text, sizeof text, "signal %d in seed %llu\n", signal, static_cast<unsigned long long>(seed_now));
-  (void)!::write(STDERR_FILENO, text, static_cast<std::size_t>(length));
+  for (const journal* const calls : journals) {
+    if (calls == nullptr || calls->end() == 0) continue;
+    tell_now("calls so far:\n");
+    calls->write_to(STDERR_FILENO);
+    tell_now("\n");
+  }
+  std::snprintf(text, sizeof text, "signal %d in seed %llu\n", signal, static_cast<unsigned long long>(seed_now));
+  tell_now(text);
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
 
-void tell(const result& r, std::uint64_t seed, const char* which) {
-  std::printf("seed %llu, %s:\n", static_cast<unsigned long long>(seed), which);
-  for (const std::string& line : r.text) std::printf("  %s\n", line.c_str());
-  std::printf("%s\n", r.finding.value_or("nothing found").c_str());
+// At once, as a sequence beside this one may never end.
+void tell(const result& r, std::uint64_t seed, bool has_printed) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock{one_at_a_time};
+  std::printf("seed %llu%s\n%s%s\n", static_cast<unsigned long long>(seed),
+              has_printed ? " finds" : ", all calls:", has_printed ? "" : r.text.c_str(), r.finding->c_str());
+  std::fflush(stdout);
 }
 
-// Even seeds are alone and may break what they want; odd ones are sequences beside each other.
-bool passes(std::uint64_t seed, const options& o, std::vector<std::unique_ptr<lane>>& lanes) {
+// Even seeds are alone and may break what they want; odd ones are sequences beside each other, or one of these.
+bool passes(std::uint64_t seed, const options& o, std::vector<std::unique_ptr<lane>>& lanes, unsigned& failing_lane) {
   seed_now = seed;
-  ::alarm(120);
-  if (seed % 2 == 0) {
-    const result r = run(*lanes[0], company::alone, seed, o.length);
-    if (o.verbose) tell(r, seed, "alone");
-    if (!r.finding) return true;
-    tell(r, seed, "all calls");
-    tell(shrink(*lanes[0], company::alone, seed, r), seed, "fewer calls");
-    return false;
-  }
-  std::array<result, lanes_beside> results;
+  ::alarm(o.limit);
+  for (const std::unique_ptr<lane>& one : lanes) one->calls().clear();
+  const auto passes_in = [&](unsigned in, company with, std::uint64_t of) {
+    const result r = run(*lanes[in], with, of, o.length, o.without);
+    if (r.finding) tell(r, seed, o.verbose);
+    return !r.finding;
+  };
+  if (seed % 2 == 0) return passes_in(0, company::alone, seed);
+  std::array<bool, lanes_beside> passed;
+  passed.fill(true);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < lanes_beside; ++i) {
-    threads.emplace_back([&, i] { results[i] = run(*lanes[i], company::beside, seed * lanes_beside + i, o.length); });
+    if (o.lane >= 0 && static_cast<unsigned>(o.lane) != i) continue;
+    threads.emplace_back([&, i] { passed[i] = passes_in(i, company::beside, seed * lanes_beside + i); });
   }
   for (std::thread& t : threads) t.join();
-  for (unsigned i = 0; i < lanes_beside; ++i) {
-    if (o.verbose) tell(results[i], seed, "beside others");
-    if (!results[i].finding) continue;
-    tell(results[i], seed, "beside others");
-    const result fewer = shrink(*lanes[i], company::beside, seed * lanes_beside + i, results[i]);
-    tell(fewer, seed, "fewer calls, with no others");
-    return false;
+  ::alarm(0);
+  const auto found = std::ranges::find(passed, false);
+  if (found == passed.end()) return true;
+  failing_lane = static_cast<unsigned>(found - passed.begin());
+  return false;
+}
+
+std::set<unsigned> numbers(const char* text) {
+  std::set<unsigned> all;
+  for (char* end = nullptr; *text != 0; text = *end == ',' ? end + 1 : end) {
+    all.insert(static_cast<unsigned>(std::strtoul(text, &end, 10)));
+    if (end == text) throw std::runtime_error{"steps are numbers with commas between them"};
   }
-  return true;
+  return all;
 }
 
 options parse(int count, char** arguments) {
@@ -98,6 +129,14 @@ options parse(int count, char** arguments) {
       o.count = std::strtoull(value, nullptr, 10);
     else if (name == "--length")
       o.length = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+    else if (name == "--limit")
+      o.limit = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+    else if (name == "--shrink")
+      o.shrink = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+    else if (name == "--lane")
+      o.lane = static_cast<int>(std::strtoul(value, nullptr, 10));
+    else if (name == "--without")
+      o.without = numbers(value);
     else if (name == "--minutes")
       o.minutes = std::strtod(value, nullptr);
     else if (name == "--verbose")
@@ -110,13 +149,27 @@ options parse(int count, char** arguments) {
 
 int run_all(const options& o) {
   std::vector<std::unique_ptr<lane>> lanes;
-  for (unsigned i = 0; i < lanes_beside; ++i) lanes.push_back(std::make_unique<lane>());
+  for (unsigned i = 0; i < lanes_beside; ++i) {
+    lanes.push_back(std::make_unique<lane>());
+    if (o.verbose) lanes[i]->calls().print_as("sequence " + std::to_string(i) + ": ");
+    journals[i] = &lanes[i]->calls();
+  }
   const steady::time_point until =
       steady::now() + std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>{o.minutes * 60});
   std::uint64_t done = 0;
   for (; o.minutes > 0 ? steady::now() < until : done < o.count; ++done) {
-    if (!passes(o.seed + done, o, lanes)) return 1;
+    unsigned failing = 0;
+    if (o.verbose) std::printf("seed %llu\n", static_cast<unsigned long long>(o.seed + done));
+    if (passes(o.seed + done, o, lanes, failing)) continue;
+    ::alarm(0);
+    if (o.shrink > 0) shrink({o.seed + done, failing, o.length, o.limit, o.without}, o.shrink);
+    // What there is in the driver stays as it was found.
+    std::fflush(stdout);
+    ::_exit(1);
   }
+  ::alarm(o.limit);
+  for (const journal*& calls : journals) calls = nullptr;
+  lanes.clear();
   std::printf("%llu seeds of %u steps, from %llu on: nothing found\n", static_cast<unsigned long long>(done), o.length,
               static_cast<unsigned long long>(o.seed));
   return 0;
@@ -125,7 +178,9 @@ int run_all(const options& o) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, tell_seed);
+  for (const int signal : {SIGALRM, SIGTERM, SIGINT, SIGSEGV, SIGABRT, SIGBUS}) std::signal(signal, tell_calls);
+  // Nothing is lost with a process that a driver crashes.
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   // Read by a GPU's driver when it starts: what is loaded at the first use would wait for streams that are held.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);

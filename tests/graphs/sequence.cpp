@@ -60,31 +60,13 @@ result run(lane& in, company with, std::uint64_t seed, unsigned steps, const std
     for (std::size_t i = 0; i < w.m.graphs.size(); ++i) {
       if (w.m.graphs[i].live && w.m.graphs[i].capture < 0) w.describe(static_cast<number>(i));
     }
+    w.end();
   } catch (const finding& f) {
     r.finding = f.what();
+    w.open();  // others may be kept waiting
   }
-  r.text = std::move(w.text);
-  w.end();
+  r.text = in.calls().text();
   return r;
-}
-
-result shrink(lane& in, company with, std::uint64_t seed, result found) {
-  const unsigned steps = found.step + 1;
-  std::set<unsigned> left_out;
-  for (bool less = true; less;) {
-    less = false;
-    for (unsigned i = steps; i-- > 0;) {
-      if (!left_out.insert(i).second) continue;
-      result shorter = run(in, with, seed, steps, left_out);
-      if (shorter.finding) {
-        found = std::move(shorter);
-        less = true;
-      } else {
-        left_out.erase(i);
-      }
-    }
-  }
-  return found;
 }
 
 }  // namespace weir::graphs

@@ -22,9 +22,11 @@ void world::call(unsigned thread, std::string what, answer expected, std::functi
     burst_[thread].push_back({std::move(what), expected, std::move(make)});
     return;
   }
+  on.calls().begin(what);
   on.threads().run(thread, [&] { last_ = make(); });
-  text.push_back(fmt::format("{} = {}", what, name_of(last_)));
-  if (!expected.may_be(last_)) throw finding{fmt::format("{}, not {}", text.back(), name_of(expected.code))};
+  const std::string answered = fmt::format(" = {}", name_of(last_));
+  on.calls().finish(answered);
+  if (!expected.may_be(last_)) throw finding{fmt::format("{}{}, not {}", what, answered, name_of(expected.code))};
 }
 
 void world::end_burst() {
@@ -35,14 +37,21 @@ void world::end_burst() {
       for (later& one : calls) one.made = one.make();
     };
   }
+  say("at once:");
+  const std::size_t before = on.calls().end();
+  on.calls().begin({});
+  for (const std::vector<later>& calls : burst_) {
+    for (const later& one : calls) on.calls().append(fmt::format("  {}, perhaps\n", one.what));
+  }
   on.threads().run_all(acts);
+  on.calls().forget_from(before);
   std::string found;
-  text.emplace_back("at once:");
   for (std::vector<later>& calls : burst_) {
     for (const later& one : calls) {
-      text.push_back(fmt::format("  {} = {}", one.what, name_of(one.made)));
+      const std::string answered = fmt::format("  {} = {}", one.what, name_of(one.made));
+      say(answered);
       if (found.empty() && !one.expected.may_be(one.made))
-        found = fmt::format("{}, not {}", text.back(), name_of(one.expected.code));
+        found = fmt::format("{}, not {}", answered, name_of(one.expected.code));
     }
     calls.clear();
   }
@@ -53,8 +62,8 @@ void world::mark(unsigned thread, number stream) {
   if (m.stream(stream).capture >= 0) return;
   CUevent& tail = at(tails, stream);
   call(thread, fmt::format("cuEventRecord(tail of {})", name(stream)), CUDA_SUCCESS, [this, &tail, stream] {
-    if (tail == nullptr) must(driver().cuEventCreate(&tail, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
-    return driver().cuEventRecord(tail, at(streams, stream));
+    const CUresult made = tail == nullptr ? driver().cuEventCreate(&tail, CU_EVENT_DISABLE_TIMING) : CUDA_SUCCESS;
+    return made == CUDA_SUCCESS ? driver().cuEventRecord(tail, at(streams, stream)) : made;
   });
 }
 
@@ -72,6 +81,7 @@ void world::settle() {
   open();
   for (std::size_t i = 0; i < m.streams.size(); ++i) {
     if (m.streams[i].last == history::none) continue;
+    on.calls().begin(fmt::format("0 cuEventSynchronize(tail of {})", name(static_cast<number>(i))));
     on.threads().run(0, [&] {
       // In relaxed mode nothing that captures forbids it.
       auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -79,54 +89,51 @@ void world::settle() {
       last_ = driver().cuEventSynchronize(tails[i]);
       (void)driver().cuThreadExchangeStreamCaptureMode(&mode);
     });
-    text.push_back(fmt::format("0 cuEventSynchronize(tail of {}) = {}", name(static_cast<number>(i)), name_of(last_)));
+    on.calls().finish(fmt::format(" = {}", name_of(last_)));
     must(last_, "cuEventSynchronize");
   }
   const std::vector<seen> log = on.take_log();
   std::string ran;
   for (const seen& one : log) ran += fmt::format(" h{}", one.label);
-  text.push_back("ran:" + ran);
+  say("ran:" + ran);
   const std::string found = m.ran.check(log, on.words());
   on.clear_words();
   m.settled();
   if (!found.empty()) throw finding{found};
 }
 
-void world::end() noexcept {
+void world::end() {
   open();
-  const auto& to = driver();
-  const auto end_captures = [&] {
-    auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    (void)to.cuThreadExchangeStreamCaptureMode(&mode);
-    for (std::size_t i = 1; i < streams.size(); ++i) {
-      CUgraph graph = nullptr;
-      if (m.streams[i].live && to.cuStreamEndCapture(streams[i], &graph) == CUDA_SUCCESS && graph != nullptr &&
-          std::ranges::find(graphs, graph) == graphs.end())
-        left.push_back(graph);
+  for (const capture_state& c : m.captures) {
+    if (!c.open || !m.stream(c.origin).live) continue;
+    const bool own = m.stream(c.origin).kind == stream_kind::per_thread;
+    end_capture(*this, own ? thread_for(c.origin) : c.thread, c.origin, true);
+  }
+  for (unsigned i = 0; i < thread_count; ++i) {
+    auto mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    call(i, "cuThreadExchangeStreamCaptureMode(0)", CUDA_SUCCESS,
+         [&] { return driver().cuThreadExchangeStreamCaptureMode(&mode); });
+    if (mode != m.modes[i]) throw finding{fmt::format("and the mode was {}", static_cast<unsigned>(mode))};
+  }
+  const auto end_all = [this](const char* what, const auto& of, auto&& is_there, auto end_one) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (of[i] == nullptr || !is_there(i)) continue;
+      call(0, fmt::format("{}({})", what, i), CUDA_SUCCESS, [&] { return end_one(of[i]); });
     }
-    mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    (void)to.cuThreadExchangeStreamCaptureMode(&mode);
   };
-  for (unsigned i = 0; i < thread_count; ++i) on.threads().run(i, end_captures);
-  on.threads().run(0, [&] {
-    for (const CUevent tail : tails) {
-      if (tail != nullptr) (void)to.cuEventSynchronize(tail);
-      if (tail != nullptr) (void)to.cuEventDestroy_v2(tail);
-    }
-    for (std::size_t i = thread_count + 1; i < streams.size(); ++i) {
-      if (m.streams[i].live) (void)to.cuStreamDestroy_v2(streams[i]);
-    }
-    for (std::size_t i = 0; i < execs.size(); ++i) {
-      if (m.execs[i].live) (void)to.cuGraphExecDestroy(execs[i]);
-    }
-    for (std::size_t i = 0; i < graphs.size(); ++i) {
-      if (m.graphs[i].live && m.graphs[i].parent < 0 && graphs[i] != nullptr) (void)to.cuGraphDestroy(graphs[i]);
-    }
-    for (const CUgraph graph : left) (void)to.cuGraphDestroy(graph);
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (m.events[i].live) (void)to.cuEventDestroy_v2(events[i]);
-    }
-  });
+  const auto& to = driver();
+  end_all(
+      "cuEventDestroy, of the tail of", tails, [](std::size_t) { return true; }, to.cuEventDestroy_v2);
+  end_all(
+      "cuStreamDestroy", streams, [&](std::size_t i) { return i > thread_count && m.streams[i].live; },
+      to.cuStreamDestroy_v2);
+  end_all(
+      "cuGraphExecDestroy", execs, [&](std::size_t i) { return m.execs[i].live; }, to.cuGraphExecDestroy);
+  end_all(
+      "cuGraphDestroy", graphs, [&](std::size_t i) { return m.graphs[i].live && m.graphs[i].parent < 0; },
+      to.cuGraphDestroy);
+  end_all(
+      "cuEventDestroy", events, [&](std::size_t i) { return m.events[i].live; }, to.cuEventDestroy_v2);
 }
 
 }  // namespace weir::graphs

@@ -31,7 +31,6 @@ class world {
   const company with;
   model m;
   draw d{0};
-  std::vector<std::string> text;  // the calls so far
 
   std::deque<CUstream> streams;
   std::deque<CUevent> tails;  // recorded behind what runs in each stream
@@ -39,7 +38,6 @@ class world {
   std::deque<CUgraph> graphs;
   std::deque<CUgraphNode> nodes;
   std::deque<CUgraphExec> execs;
-  std::deque<CUgraph> left;  // captured, and not asked for
 
   [[nodiscard]] const detail::driver_table& driver() const { return on.driver(); }
   template <class Handle>
@@ -51,6 +49,7 @@ class world {
   // Makes a call on a thread and holds what it answers against the model; between begin_burst() and end_burst() it is
   // made when all are, each thread's in their order and all threads at once. Throws a finding.
   void call(unsigned thread, std::string what, answer expected, std::function<CUresult()> make);
+  void say(std::string_view line) { on.calls().line(line); }
   void begin_burst() { in_burst_ = true; }
   void end_burst();
   [[nodiscard]] bool in_burst() const noexcept { return in_burst_; }
@@ -95,8 +94,8 @@ class world {
   [[nodiscard]] bool has_much_work() const noexcept { return m.ran.size() > 1500; }
   // Lets what is held go, waits for all that runs, and holds what was seen against the model.
   void settle();
-  // Ends all that is there, whatever the model says of it.
-  void end() noexcept;
+  // Ends all that is there. Only where nothing was found: handles of what is gone crash a GPU's driver.
+  void end();
 
  private:
   struct later {
@@ -134,6 +133,9 @@ struct action {
 void submit(world& w, unsigned thread, number stream, const work& what);
 void record(world& w, unsigned thread, number event, number stream, unsigned flags);
 void launch_in(world& w, unsigned thread, number exec, number stream);
+
+// Ends what began in the stream. Whether its graph is wanted.
+void end_capture(world& w, unsigned thread, number stream, bool wanted);
 
 // Steps that are also made while streams are held.
 void work_in_stream(world& w);
