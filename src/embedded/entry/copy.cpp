@@ -53,6 +53,11 @@ CUresult copy_located(const side& to, const side& from, std::size_t bytes, const
   return copy(target, source);
 }
 
+// A copy of which no direction was named, as a node remembers it.
+model::pitched_copy_work told_by_addresses(const place& to, const place& from, std::size_t bytes) {
+  return {.to = to.at, .from = from.at, .width = bytes, .to_unified = true, .from_unified = true};
+}
+
 CUresult copy_now(const side& to, const side& from, std::size_t bytes, const peers* between = nullptr) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     model::stream* in = nullptr;
@@ -74,6 +79,8 @@ CUresult copy_in_order(const side& to, const side& from, std::size_t bytes, CUst
     model::stream* in = nullptr;
     if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
     return copy_located(to, from, bytes, p, *in, between, [&](const place& target, const place& source) {
+      if (in->capture() != nullptr && to.kind == place_kind::any && from.kind == place_kind::any)
+        return model::copy_in_order(*in, target, source, told_by_addresses(target, source, bytes));
       return model::copy_in_order(*in, target, source, bytes);
     });
   });

@@ -85,6 +85,8 @@ CUresult lay_out(const box_copy& copy, place& to, place& from, pitched_copy_work
   from = source.at;
   work = {to.at,        from.at,      copy.size.width, copy.size.height, copy.size.depth,
           target.pitch, source.pitch, target.slice,    source.slice};
+  work.to_unified = copy.to.type == CU_MEMORYTYPE_UNIFIED;
+  work.from_unified = copy.from.type == CU_MEMORYTYPE_UNIFIED;
   return CUDA_SUCCESS;
 }
 

@@ -47,6 +47,23 @@ side_of_node side_of(const std::byte* at, std::size_t pitch, std::size_t slice) 
   return side;
 }
 
+side_of_node side_told(bool unified, const std::byte* at, std::size_t pitch, std::size_t slice) noexcept {
+  side_of_node side = side_of(at, pitch, slice);
+  if (unified) {
+    side.type = CU_MEMORYTYPE_UNIFIED;
+    side.device = reinterpret_cast<CUdeviceptr>(at);
+    side.host = nullptr;
+  }
+  return side;
+}
+
+kept_side side_kept(bool unified, const std::byte* at) noexcept {
+  if (unified) return {CU_MEMORYTYPE_UNIFIED, false};
+  const bool on_host = side_of(at, 0, 0).type == CU_MEMORYTYPE_HOST;
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  return {on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, address_map::find_of_graph(address, 1) != nullptr};
+}
+
 // The device that memory is on; -1 for that of the host, which all are.
 std::int8_t device_of(const std::byte* at) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
@@ -110,8 +127,8 @@ copy_params params_of(const copy_work& work, const context& in) noexcept {
 }
 
 copy_params params_of(const pitched_copy_work& work, const context& in) noexcept {
-  const side_of_node to = side_of(work.to, work.to_pitch, work.to_slice);
-  const side_of_node from = side_of(work.from, work.from_pitch, work.from_slice);
+  const side_of_node to = side_told(work.to_unified, work.to, work.to_pitch, work.to_slice);
+  const side_of_node from = side_told(work.from_unified, work.from, work.from_pitch, work.from_slice);
   CUDA_MEMCPY3D what{};
   what.srcXInBytes = from.x;
   what.srcY = from.y;
@@ -164,10 +181,9 @@ node_sides sides_of(const node_params& params) noexcept {
   if (const auto* const copy = std::get_if<copy_params>(&params)) {
     pitched_copy_work work;
     if (to_work(copy->what, work) != CUDA_SUCCESS) return {};
-    node_sides sides{.from_host = side_of(work.from, 0, 0).type == CU_MEMORYTYPE_HOST,
-                     .to_host = side_of(work.to, 0, 0).type == CU_MEMORYTYPE_HOST};
-    if (several && !sides.from_host) sides.from_device = device_of(work.from);
-    if (several && !sides.to_host) sides.to_device = device_of(work.to);
+    node_sides sides{.from = side_kept(work.from_unified, work.from), .to = side_kept(work.to_unified, work.to)};
+    if (several) sides.from_device = device_of(work.from);
+    if (several) sides.to_device = device_of(work.to);
     return sides;
   }
   if (!several) return {};

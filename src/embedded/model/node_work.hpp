@@ -13,18 +13,26 @@ namespace weir::embedded::model {
 
 class context;
 
+// What a copy's side is told to be, and whether it is memory that a graph allocates. Told by its address alone, it may be any.
+struct kept_side {
+  abi::CUmemorytype told = abi::CU_MEMORYTYPE_DEVICE;
+  bool of_graph = false;
+
+  friend bool operator==(kept_side, kept_side) noexcept = default;
+};
+
 // What stays of a node in an executable: which kinds of memory a copy goes from and to and, where there are several
 // devices, on which ones: those of a copy's and a set's memory, and of the context of a batch of values. A set may take
 // memory of the host, which is on none (-1), in place of a device's.
 struct node_sides {
-  bool from_host = false;
-  bool to_host = false;
+  kept_side from{};
+  kept_side to{};
   std::int8_t from_device = -1;
   std::int8_t to_device = -1;
 
   [[nodiscard]] bool may_become(const node_sides& other) const noexcept {
     const auto agree = [](int one, int another) { return one == another || one < 0 || another < 0; };
-    return from_host == other.from_host && to_host == other.to_host && agree(from_device, other.from_device) &&
+    return from == other.from && to == other.to && agree(from_device, other.from_device) &&
            agree(to_device, other.to_device);
   }
 };

@@ -42,6 +42,8 @@ struct pitched_copy_work {
   std::size_t to_slice = 0;  // bytes from one slice to the next
   std::size_t from_slice = 0;
   void* staging = nullptr;  // as copy_work's
+  bool to_unified = false;  // told by its address, without the kind of memory, as a node that it becomes remembers
+  bool from_unified = false;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return width * height * depth; }
   void run() const noexcept;
