@@ -26,7 +26,7 @@ class journal {
   }
   void append(std::string_view what) {
     const std::size_t at = end_;
-    if (what.size() > text_.size() - at) return;
+    if (what.empty() || what.size() > text_.size() - at) return;
     std::memcpy(text_.data() + at, what.data(), what.size());
     end_.store(at + what.size(), std::memory_order_release);
   }
