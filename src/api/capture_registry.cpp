@@ -115,8 +115,14 @@ void capture_registry::let_go(unsigned long long id) noexcept {
   }
 }
 
+// An H200's driver crashes where one thread asks about a capture that another one is ending: so those who ask are waited for.
 void capture_registry::begin_end(unsigned long long id) noexcept {
-  each([&](capture_record& record) { record.ending |= record.what.id == id; });
+  std::unique_lock lock{lock_};
+  for (const auto& record : records_) record->ending |= record->what.id == id;
+  answered_.wait(lock, [&] {
+    return std::ranges::none_of(records_,
+                                [&](const auto& record) { return record->what.id == id && record->asked != 0; });
+  });
 }
 
 void capture_registry::leave(capture_record& record) noexcept {

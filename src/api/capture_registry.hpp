@@ -86,7 +86,7 @@ class capture_registry {
   [[nodiscard]] bool enter(unsigned long long id) noexcept;
   void enter(std::unique_ptr<capture_record>& first) noexcept;
   void let_go(unsigned long long id) noexcept;
-  // From here on the caller ends the one of that id, and takes it.
+  // From here on the caller ends the one of that id, and takes it; nobody asks about it any more.
   void begin_end(unsigned long long id) noexcept;
 
   // Of each that want(record) is true of and that can be asked: calls ask(record), which throws nothing, without the lock, and
