@@ -27,6 +27,17 @@ void capture_begin_cases() {
     r.k("mode_neg", cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(negative)));
     r.k("status", capture_status(s));
   });
+  add("capture.begin_bad_mode_order", [](Rec& r) {
+    // an unknown mode where no capture can begin
+    Stream s(NB);
+    r.k("legacy", cuStreamBeginCapture(LEGACY, static_cast<CUstreamCaptureMode>(3)));
+    begin(s, RELAXED);
+    r.k("capturing", cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(3)));
+    cuStreamAddCallback(
+        s, [](CUstream, CUresult, void*) {}, nullptr, 0);
+    r.k("broken", cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(3)));
+    rec_end(r, "end", s);
+  });
   add("capture.begin_twice", [](Rec& r) {
     Stream s(NB);
     r.k("first", cuStreamBeginCapture(s, GLOBAL));

@@ -71,6 +71,25 @@ void capture_dependencies_cases() {
     r.k("flags2_foreign", cuStreamUpdateCaptureDependencies(s, foreign, nullptr, 2, 2));
     r.k("status", capture_status(s));
   });
+  add("capture.update_deps_broken", ISO, [](Rec& r) {
+    // wrong flags, counts and nodes, where the capture is broken
+    Stream s(NB);
+    Graph other;
+    CUgraphNode foreign = add_empty(other);
+    begin(s, RELAXED);
+    lab(s, "a");
+    Nodes v = nodes_of(capture_graph(s));
+    cuStreamAddCallback(
+        s, [](CUstream, CUresult, void*) {}, nullptr, 0);
+    r.k("status", capture_status(s));
+    r.k("none", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, 0));
+    r.k("flags2", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, 2));
+    r.k("foreign", cuStreamUpdateCaptureDependencies(s, &foreign, nullptr, 1, 0));
+    r.k("null_count1", cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 1, 0));
+    r.k("own", cuStreamUpdateCaptureDependencies(s, v.data(), nullptr, v.size(), 0));
+    r.k("status_after", capture_status(s));
+    rec_end(r, "end", s);
+  });
   add("capture.update_deps_unjoined", [](Rec& r) {
     // a fork dropped through the dependency set is not unjoined
     Stream s(NB), t(NB);

@@ -91,6 +91,46 @@ void capture_to_graph_cases() {
     r.k("status", capture_status(s));
     rec_end(r, "end", s);
   });
+  add("capture.to_graph_order_of_arguments", [](Rec& r) {
+    // two faults at once: of the stream or the graph, and of what else is given
+    Stream s(NB), t(NB);
+    Graph gr, busy, other;
+    CUgraphNode foreign = add_empty(other);
+    const auto mode9 = static_cast<CUstreamCaptureMode>(9);
+    r.k("legacy_null_graph", cuStreamBeginCaptureToGraph(LEGACY, nullptr, nullptr, nullptr, 0, RELAXED));
+    r.k("legacy_foreign", cuStreamBeginCaptureToGraph(LEGACY, gr, &foreign, nullptr, 1, RELAXED));
+    r.k("legacy_null_deps", cuStreamBeginCaptureToGraph(LEGACY, gr, nullptr, nullptr, 1, RELAXED));
+    r.k("legacy_mode9", cuStreamBeginCaptureToGraph(LEGACY, gr, nullptr, nullptr, 0, mode9));
+    OK(cuStreamBeginCaptureToGraph(s, busy, nullptr, nullptr, 0, RELAXED));
+    r.k("legacy_busy", cuStreamBeginCaptureToGraph(LEGACY, busy, nullptr, nullptr, 0, RELAXED));
+    r.k("capturing_null_graph", cuStreamBeginCaptureToGraph(s, nullptr, nullptr, nullptr, 0, RELAXED));
+    r.k("capturing_null_deps", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 1, RELAXED));
+    r.k("capturing_mode9", cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 0, mode9));
+    r.k("busy_foreign", cuStreamBeginCaptureToGraph(t, busy, &foreign, nullptr, 1, RELAXED));
+    r.k("busy_null_deps", cuStreamBeginCaptureToGraph(t, busy, nullptr, nullptr, 1, RELAXED));
+    r.k("busy_mode9", cuStreamBeginCaptureToGraph(t, busy, nullptr, nullptr, 0, mode9));
+    r.k("status", capture_status(s));
+    r.k("status_t", capture_status(t));
+    CUgraph out = nullptr;
+    r.k("end", cuStreamEndCapture(s, &out));
+  });
+  add("capture.to_graph_broken", ISO, [](Rec& r) {
+    // a broken capture and its graph, before the end
+    Stream s(NB), t(NB);
+    Graph gr, free, other;
+    CUgraphNode foreign = add_empty(other);
+    OK(cuStreamBeginCaptureToGraph(s, gr, nullptr, nullptr, 0, RELAXED));
+    cuStreamAddCallback(
+        s, [](CUstream, CUresult, void*) {}, nullptr, 0);
+    r.k("status", capture_status(s));
+    r.k("stream_foreign", cuStreamBeginCaptureToGraph(s, free, &foreign, nullptr, 1, RELAXED));
+    r.k("graph", cuStreamBeginCaptureToGraph(t, gr, nullptr, nullptr, 0, RELAXED));
+    r.k("graph_foreign", cuStreamBeginCaptureToGraph(t, gr, &foreign, nullptr, 1, RELAXED));
+    r.k("status_t", capture_status(t));
+    CUgraph out = nullptr;
+    r.k("end", cuStreamEndCapture(s, &out));
+    gr.h = nullptr;
+  });
   add("capture.to_graph_two_streams", [](Rec& r) {
     Stream s(NB), t(NB);
     Graph gr;
