@@ -133,6 +133,7 @@ TEST_F(CaptureAllowed, GraphsAndExecutables) {
     run.upload(t);
     run.launch(t);
   });
+  t.sync();  // nobody knows that the launches use y
 }
 
 // What the table leaves to the driver is refused without harm.
