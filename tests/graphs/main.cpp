@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -57,18 +58,31 @@ std::atomic<bool> told = false;
 
 void tell_now(const char* text) { (void)!::write(STDERR_FILENO, text, std::strlen(text)); }
 
+// printf is not for a signal's handler.
+void tell_now(std::uint64_t number) {
+  char digits[20];
+  char* first = std::end(digits);
+  do {
+    *--first = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  (void)!::write(STDERR_FILENO, first, static_cast<std::size_t>(std::end(digits) - first));
+}
+
 // The last call is one that has not returned, or what came after it crashed.
 extern "C" void tell_calls(int signal) {
   if (told.exchange(true)) return;
-  char text[64];
   for (const journal* const calls : journals) {
     if (calls == nullptr || calls->end() == 0) continue;
     tell_now("calls so far:\n");
     calls->write_to(STDERR_FILENO);
     tell_now("\n");
   }
-  std::snprintf(text, sizeof text, "signal %d in seed %llu\n", signal, static_cast<unsigned long long>(seed_now));
-  tell_now(text);
+  tell_now("signal ");
+  tell_now(static_cast<std::uint64_t>(signal));
+  tell_now(" in seed ");
+  tell_now(seed_now);
+  tell_now("\n");
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
