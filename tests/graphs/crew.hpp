@@ -3,7 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -17,7 +20,7 @@ class crew {
 
   // Each thread does `first` before anything else.
   explicit crew(const act& first) {
-    for (seat& s : seats_) s.thread = std::thread{[&s] { sit(s); }};
+    for (seat& s : seats_) s.thread = std::thread{[this, &s] { sit(s); }};
     for (unsigned i = 0; i < thread_count; ++i) run(i, first);
   }
   crew(const crew&) = delete;
@@ -27,14 +30,27 @@ class crew {
     for (seat& s : seats_) s.thread.join();
   }
 
-  // Both return when all is done. An act does not throw.
-  void run(unsigned thread, const act& what) {
-    begin(seats_[thread], what);
-    finish(seats_[thread]);
+  // Has a thread that does nothing begin with an act, which does not throw, and is there until it has ended.
+  void begin(unsigned thread, const act& what) {
+    {
+      const std::lock_guard lock{mutex_};
+      ++at_work_;
+    }
+    seats_[thread].what = &what;
+    tell(seats_[thread], state::asked);
   }
-  void run_all(const std::array<act, thread_count>& what) {
-    for (unsigned i = 0; i < thread_count; ++i) begin(seats_[i], what[i]);
-    for (seat& s : seats_) finish(s);
+  // Returns when all that began has ended; or after a while, and whether it has.
+  void finish() {
+    std::unique_lock lock{mutex_};
+    ended_.wait(lock, [this] { return at_work_ == 0; });
+  }
+  [[nodiscard]] bool finish_within(std::chrono::milliseconds time) {
+    std::unique_lock lock{mutex_};
+    return ended_.wait_for(lock, time, [this] { return at_work_ == 0; });
+  }
+  void run(unsigned thread, const act& what) {
+    begin(thread, what);
+    finish();
   }
 
  private:
@@ -49,20 +65,23 @@ class crew {
     s.now.store(next, std::memory_order_release);
     s.now.notify_all();
   }
-  static void begin(seat& s, const act& what) {
-    s.what = &what;
-    tell(s, state::asked);
-  }
-  static void finish(seat& s) { s.now.wait(state::asked, std::memory_order_acquire); }
-  static void sit(seat& mine) {
+  void sit(seat& mine) {
     for (;;) {
       mine.now.wait(state::idle, std::memory_order_acquire);
       if (mine.now.load(std::memory_order_acquire) == state::ending) return;
       (*mine.what)();
-      tell(mine, state::idle);
+      mine.now.store(state::idle, std::memory_order_release);
+      {
+        const std::lock_guard lock{mutex_};
+        --at_work_;
+      }
+      ended_.notify_one();
     }
   }
 
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  unsigned at_work_ = 0;
   std::array<seat, thread_count> seats_;
 };
 

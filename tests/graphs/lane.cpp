@@ -22,7 +22,7 @@ void must(CUresult r, const char* call) {
   if (r != CUDA_SUCCESS) throw finding{fmt::format("{} answers {}", call, name_of(r))};
 }
 
-lane::lane() {
+lane::lane(const patience& with) : patience_{with} {
   const auto& d = driver();
   CUresult result = d.cuDevicePrimaryCtxRetain(&context_, 0);
   threads_ = std::make_unique<crew>([&] {

@@ -7,6 +7,7 @@
 #include "graphs/journal.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <mutex>
 #include <span>
@@ -23,12 +24,18 @@ struct finding : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// How long calls may wait for what is held before it is let go, and whether a driver whose calls do so is at fault.
+struct patience {
+  std::chrono::seconds time{1};
+  bool is_finding = false;
+};
+
 // Several may be at work at once, each with threads of its own.
 class lane {
  public:
   static constexpr std::size_t word_count = 1024;
 
-  lane();
+  explicit lane(const patience& with);
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;
   ~lane();
@@ -40,10 +47,12 @@ class lane {
   [[nodiscard]] CUdeviceptr address(int slot) const noexcept;
   [[nodiscard]] int slot_at(CUdeviceptr address) const noexcept;
 
-  // A word that streams wait for: with open() it reaches what next_opening() says.
+  // A word that streams wait for: with open() it reaches what hold() answered before. One thread holds and opens.
   [[nodiscard]] CUdeviceptr gate() const noexcept { return address(static_cast<int>(word_count)); }
-  [[nodiscard]] std::uint32_t next_opening() const noexcept { return openings_ + 1; }
+  [[nodiscard]] std::uint32_t hold() noexcept { return awaited_ = openings_ + 1; }
+  [[nodiscard]] bool holds() const noexcept { return awaited_ > openings_; }
   void open() noexcept;
+  [[nodiscard]] const patience& how_patient() const noexcept { return patience_; }
 
   // The next slot and the host function of a label, both from 0 on in a sequence. A label is what `ran` is given.
   int next_slot();
@@ -64,9 +73,11 @@ class lane {
     int number;
   };
 
+  const patience patience_;
   CUcontext context_ = nullptr;
   std::uint32_t* words_ = nullptr;  // one behind them is the gate
   std::uint32_t openings_ = 0;
+  std::uint32_t awaited_ = 0;  // the opening that the last hold() is for
   std::atomic<std::size_t> slots_{0};
   std::deque<host_label> labels_;  // never freed: a host function may come late where a driver is wrong
   std::mutex mutex_;

@@ -2,6 +2,7 @@
 // how it is used.
 #include "graphs/sequence.hpp"
 #include "graphs/shrink.hpp"
+#include "graphs/waits.hpp"
 
 #include <weir/driver.hpp>
 #include <weir/error.hpp>
@@ -18,6 +19,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -46,6 +48,7 @@ struct options {
   unsigned limit = 120;
   unsigned shrink = 60;
   double minutes = 0;
+  std::optional<unsigned> patience;
   bool verbose = false;
   int lane = -1;
   std::set<unsigned> without;
@@ -97,13 +100,15 @@ void tell(const result& r, std::uint64_t seed, bool has_printed) {
 }
 
 // Even seeds are alone and may break what they want; odd ones are sequences beside each other, or one of these.
-bool passes(std::uint64_t seed, const options& o, std::vector<std::unique_ptr<lane>>& lanes, unsigned& failing_lane) {
+bool passes(std::uint64_t seed, const options& o, std::vector<std::unique_ptr<lane>>& lanes, waits& waited,
+            unsigned& failing_lane) {
   seed_now = seed;
   ::alarm(o.limit);
   for (const std::unique_ptr<lane>& one : lanes) one->calls().clear();
   const auto passes_in = [&](unsigned in, company with, std::uint64_t of) {
     const result r = run(*lanes[in], with, of, o.length, o.without);
     if (r.finding) tell(r, seed, o.verbose);
+    waited.add(r.waited, seed);
     return !r.finding;
   };
   if (seed % 2 == 0) return passes_in(0, company::alone, seed);
@@ -151,6 +156,8 @@ options parse(int count, char** arguments) {
       o.lane = static_cast<int>(std::strtoul(value, nullptr, 10));
     else if (name == "--without")
       o.without = numbers(value);
+    else if (name == "--patience")
+      o.patience = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
     else if (name == "--minutes")
       o.minutes = std::strtod(value, nullptr);
     else if (name == "--verbose")
@@ -161,10 +168,18 @@ options parse(int count, char** arguments) {
   return o;
 }
 
-int run_all(const options& o) {
+// A GPU's driver may have no place for more work than so much, and wait. The embedded driver never does; it has the time
+// that a thread may be kept from running where the machine has more to do.
+patience patience_with(weir::driver_kind driver, const options& o) {
+  const bool is_finding = driver == weir::driver_kind::embedded;
+  return {std::chrono::seconds{o.patience.value_or(is_finding ? 20 : 1)}, is_finding};
+}
+
+int run_all(const options& o, const patience& with) {
   std::vector<std::unique_ptr<lane>> lanes;
+  waits waited;
   for (unsigned i = 0; i < lanes_beside; ++i) {
-    lanes.push_back(std::make_unique<lane>());
+    lanes.push_back(std::make_unique<lane>(with));
     if (o.verbose) lanes[i]->calls().print_as("sequence " + std::to_string(i) + ": ");
     journals[i] = &lanes[i]->calls();
   }
@@ -174,9 +189,10 @@ int run_all(const options& o) {
   for (; o.minutes > 0 ? steady::now() < until : done < o.count; ++done) {
     unsigned failing = 0;
     if (o.verbose) std::printf("seed %llu\n", static_cast<unsigned long long>(o.seed + done));
-    if (passes(o.seed + done, o, lanes, failing)) continue;
+    if (passes(o.seed + done, o, lanes, waited, failing)) continue;
     ::alarm(0);
-    if (o.shrink > 0) shrink({o.seed + done, failing, o.length, o.limit, o.without}, o.shrink);
+    waited.print();
+    if (o.shrink > 0) shrink({o.seed + done, failing, o.length, o.limit, with.time, o.without}, o.shrink);
     // What there is in the driver stays as it was found.
     std::fflush(stdout);
     ::_exit(1);
@@ -186,6 +202,7 @@ int run_all(const options& o) {
   lanes.clear();
   std::printf("%llu seeds of %u steps, from %llu on: nothing found\n", static_cast<unsigned long long>(done), o.length,
               static_cast<unsigned long long>(o.seed));
+  waited.print();
   return 0;
 }
 
@@ -200,8 +217,7 @@ int main(int count, char** arguments) {
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
     const options o = parse(count, arguments);
-    (void)weir::current_driver();
-    return run_all(o);
+    return run_all(o, patience_with(weir::current_driver().kind, o));
   } catch (const weir::error& failure) {
     std::fprintf(stderr, "weir_graphs: %s\n", failure.what());
     const bool absent = failure.result() == weir::errc::no_device || failure.result() == weir::errc::file_not_found;

@@ -66,6 +66,7 @@ result run(lane& in, company with, std::uint64_t seed, unsigned steps, const std
     w.open();  // others may be kept waiting
   }
   r.text = in.calls().text();
+  r.waited = w.waited();
   return r;
 }
 

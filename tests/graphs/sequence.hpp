@@ -7,13 +7,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace weir::graphs {
 
 struct result {
   std::optional<std::string> finding;
-  unsigned step = 0;  // at which it was found
-  std::string text;   // the calls, a line each
+  unsigned step = 0;                // at which it was found
+  std::string text;                 // the calls, a line each
+  std::vector<std::string> waited;  // for what was held: names of calls
 };
 
 // A sequence of so many steps, but for those that are left out. The choices of a step depend on the seed and on its number.

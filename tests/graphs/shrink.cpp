@@ -28,7 +28,8 @@ std::vector<std::string> options_of(const reproduction& r) {
 bool finds(const reproduction& r, bool prints) {
   std::vector<std::string> options = options_of(r);
   options.insert(options.begin(), "weir_graphs");
-  options.insert(options.end(), {"--count=1", "--shrink=0", fmt::format("--limit={}", r.limit)});
+  options.insert(options.end(), {"--count=1", "--shrink=0", fmt::format("--limit={}", r.limit),
+                                 fmt::format("--patience={}", r.patience.count())});
   std::vector<char*> arguments;
   for (std::string& one : options) arguments.push_back(one.data());
   arguments.push_back(nullptr);

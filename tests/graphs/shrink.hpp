@@ -1,6 +1,7 @@
 // graphs/shrink.hpp - the fewest steps that still find something, each try in a process of its own.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <set>
 
@@ -12,6 +13,7 @@ struct reproduction {
   unsigned lane;  // of an odd seed: which of its sequences, alone
   unsigned length;
   unsigned limit;  // in seconds, of a try
+  std::chrono::seconds patience;
   std::set<unsigned> left_out{};
 };
 

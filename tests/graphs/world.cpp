@@ -16,46 +16,50 @@ world::world(lane& in, company other) : on{in}, with{other} {
   }
 }
 
-void world::call(unsigned thread, std::string what, answer expected, std::function<CUresult()> make) {
-  what = fmt::format("{} {}", thread, what);
-  if (in_burst_) {
-    burst_[thread].push_back({std::move(what), expected, std::move(make)});
-    return;
+std::string world::answered(const turn::one& call, std::string& wrong) {
+  std::string text = fmt::format(" = {}", name_of(call.made));
+  if (call.waited) {
+    text += ", and waited for what was held";
+    const std::size_t name = call.what.find(' ') + 1;
+    waited_.push_back(call.what.substr(name, call.what.find('(') - name));
   }
-  on.calls().begin(what);
-  on.threads().run(thread, [&] { last_ = make(); });
-  const std::string answered = fmt::format(" = {}", name_of(last_));
-  on.calls().finish(answered);
-  if (!expected.may_be(last_)) throw finding{fmt::format("{}{}, not {}", what, answered, name_of(expected.code))};
+  if (!wrong.empty()) return text;
+  if (!call.expected.may_be(call.made))
+    wrong = fmt::format("{}{}, not {}", call.what, text, name_of(call.expected.code));
+  else if (call.waited && on.how_patient().is_finding)
+    wrong = call.what + text;
+  return text;
+}
+
+void world::call(unsigned thread, std::string what, answer expected, std::function<CUresult()> make) {
+  turn::one call{fmt::format("{} {}", thread, what), expected, std::move(make)};
+  if (burst_) return burst_->add(thread, std::move(call));
+  on.calls().begin(call.what);
+  turn alone;
+  alone.add(thread, std::move(call));
+  alone.make(on);
+  const turn::one& done = alone.all()[thread].front();
+  last_ = done.made;
+  std::string wrong;
+  on.calls().finish(answered(done, wrong));
+  if (!wrong.empty()) throw finding{wrong};
 }
 
 void world::end_burst() {
-  in_burst_ = false;
-  std::array<crew::act, thread_count> acts;
-  for (unsigned i = 0; i < thread_count; ++i) {
-    acts[i] = [&calls = burst_[i]] {
-      for (later& one : calls) one.made = one.make();
-    };
-  }
   say("at once:");
   const std::size_t before = on.calls().end();
   on.calls().begin({});
-  for (const std::vector<later>& calls : burst_) {
-    for (const later& one : calls) on.calls().append(fmt::format("  {}, perhaps\n", one.what));
+  for (const turn::calls& calls : burst_->all()) {
+    for (const turn::one& one : calls) on.calls().append(fmt::format("  {}, perhaps\n", one.what));
   }
-  on.threads().run_all(acts);
+  burst_->make(on);
   on.calls().forget_from(before);
-  std::string found;
-  for (std::vector<later>& calls : burst_) {
-    for (const later& one : calls) {
-      const std::string answered = fmt::format("  {} = {}", one.what, name_of(one.made));
-      say(answered);
-      if (found.empty() && !one.expected.may_be(one.made))
-        found = fmt::format("{}, not {}", answered, name_of(one.expected.code));
-    }
-    calls.clear();
+  std::string wrong;
+  for (const turn::calls& calls : burst_->all()) {
+    for (const turn::one& one : calls) say(fmt::format("  {}{}", one.what, answered(one, wrong)));
   }
-  if (!found.empty()) throw finding{found};
+  burst_.reset();
+  if (!wrong.empty()) throw finding{wrong};
 }
 
 void world::mark(unsigned thread, number stream) {
@@ -71,8 +75,10 @@ void world::hold(number stream) {
   number made = -1;
   const answer expected = m.submit(stream, {}, made);
   const unsigned thread = thread_for(stream);
-  call(thread, fmt::format("cuStreamWaitValue32({})", name(stream)), expected, [this, stream] {
-    return driver().cuStreamWaitValue32_v2(at(streams, stream), on.gate(), on.next_opening(), CU_STREAM_WAIT_VALUE_GEQ);
+  // Chosen before the call, which may be let go itself: then its stream is.
+  const std::uint32_t opening = on.hold();
+  call(thread, fmt::format("cuStreamWaitValue32({})", name(stream)), expected, [this, stream, opening] {
+    return driver().cuStreamWaitValue32_v2(at(streams, stream), on.gate(), opening, CU_STREAM_WAIT_VALUE_GEQ);
   });
   mark(thread, stream);
 }

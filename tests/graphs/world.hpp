@@ -3,6 +3,7 @@
 
 #include "graphs/lane.hpp"
 #include "graphs/model.hpp"
+#include "graphs/turn.hpp"
 #include "sequences/draw.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,12 +49,12 @@ class world {
   }
 
   // Makes a call on a thread and holds what it answers against the model; between begin_burst() and end_burst() it is
-  // made when all are, each thread's in their order and all threads at once. Throws a finding.
+  // made when all are, each thread's in their order and all threads at once. Throws a finding. What is held is let go
+  // where a call waits for it.
   void call(unsigned thread, std::string what, answer expected, std::function<CUresult()> make);
   void say(std::string_view line) { on.calls().line(line); }
-  void begin_burst() { in_burst_ = true; }
+  void begin_burst() { burst_.emplace(); }
   void end_burst();
-  [[nodiscard]] bool in_burst() const noexcept { return in_burst_; }
   [[nodiscard]] CUresult last() const noexcept { return last_; }
 
   // Choices. -1 where there is nothing to choose from.
@@ -86,6 +88,9 @@ class world {
   // Handles of what the driver made of another graph: a clone, or a child graph.
   void find_clones(number g);
 
+  // Which calls waited for what was held.
+  [[nodiscard]] const std::vector<std::string>& waited() const noexcept { return waited_; }
+
   // Records the tail of a stream in which something was submitted that runs.
   void mark(unsigned thread, number stream);
   // Holds a stream until open(), as other streams go on.
@@ -98,17 +103,13 @@ class world {
   void end();
 
  private:
-  struct later {
-    std::string what;
-    answer expected;
-    std::function<CUresult()> make;
-    CUresult made = CUDA_SUCCESS;
-  };
+  // What it answered; and in `wrong`, where that is empty, what is wrong about it.
+  std::string answered(const turn::one& call, std::string& wrong);
   [[nodiscard]] bool is(CUgraphNode handle, const node_state& node);
 
-  bool in_burst_ = false;
+  std::optional<turn> burst_;  // what is not made yet
   CUresult last_ = CUDA_SUCCESS;
-  std::array<std::vector<later>, thread_count> burst_;
+  std::vector<std::string> waited_;
   std::deque<void*> labels_;
   int label_count_ = 0;
   std::uint32_t values_ = 0;
