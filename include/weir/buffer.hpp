@@ -37,6 +37,7 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   stream_memory() noexcept = default;
   void obtain(const memory_pool_ref* pool, stream_ref stream, std::size_t count, std::size_t element_bytes,
               call_site at);
+  void note_capture(unsigned long long id);
   void belong_to(stream_ref stream, call_site at);
   [[nodiscard]] CUstream_st* reachable_stream() const noexcept;
   first_failure free_in(CUstream_st* stream) noexcept;
@@ -44,6 +45,7 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
   void let_go() noexcept;
   enum class free_in_capture : unsigned char;
   [[nodiscard]] free_in_capture free_in_capture_now() const noexcept;
+  [[nodiscard]] bool is_gone() const noexcept;
 
   CUstream_st* stream_ = closed_handle<CUstream_st>();
   stream_state* state_ = nullptr;   // keeps a stream of weir's alive for the free
@@ -66,7 +68,9 @@ class WEIR_EXPORT stream_memory : public tracked_memory {
 // In a host function: making one is refused, destroying one is left to another thread. In a capture: one that it has made
 // is freed in it, as a part of the graph (of a stream that was joined already in the stream that the capture began in, so
 // that nothing has to be joined again), and what a capture has made that broke goes with that; all others are freed after
-// the captures that are open.
+// the captures that are open. One that a capture has made and that outlives it has the memory that a launch of the graph
+// allocates. Where none has, or it was freed since, there is nothing to free, which is no error; weir tells by the
+// executables that are launched through it, so a buffer of others is freed before their executable ends.
 template <class T>
 class buffer : public detail::typed_memory<T, detail::stream_memory> {
   using elements = detail::typed_memory<T, detail::stream_memory>;

@@ -1,6 +1,7 @@
 // api/buffer.cpp - device memory in the order of a stream.
 #include <weir/buffer.hpp>
 
+#include "api/captured_memory.hpp"
 #include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/free_when_unused.hpp"
@@ -49,7 +50,7 @@ void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::
     if (pool != nullptr && !is_default(handle) && place_of(device_context_, at).device != pool->device().ordinal()) {
       device_context_ = primary_context(pool->device(), at);
     }
-    if (bytes != 0 && captures_open()) capture_ = id_of_capture(handle);
+    if (bytes != 0 && captures_open()) note_capture(id_of_capture(handle));
     if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
     if (bytes != 0 && pool == nullptr) {
       const relaxed_in_our_captures unharmed{at};
@@ -57,10 +58,17 @@ void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::
     }
   } catch (...) {
     if (state_ != nullptr) state_->drop(share::user);
+    if (capture_ != 0) drop_captured_memory(capture_);
     throw;
   }
   address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
   bytes_ = bytes;
+}
+
+// It is made in that capture; 0 for none.
+void stream_memory::note_capture(unsigned long long id) {
+  if (id != 0) add_captured_memory(id);
+  capture_ = id;
 }
 
 stream_memory stream_memory::adopt(stream_ref stream, void* address, std::size_t bytes, call_site at) {
@@ -125,6 +133,10 @@ stream_memory::~stream_memory() {
       return;
     }
   }
+  if (is_gone()) {
+    let_go();
+    return;
+  }
   const subject on = subject::memory(address_);
   const CUstream own = reachable_stream();
   const first_failure failure = free_in(captures_open() && capture_ != 0 ? stream_for_free(own, capture_) : own);
@@ -145,6 +157,10 @@ void stream_memory::close(stream_ref stream, call_site at) {
   if (closed()) return;
   const subject on = subject::memory(address_);
   const CUstream handle = usable(stream, "cuMemFreeAsync", at);
+  if (is_gone()) {
+    let_go();
+    return;
+  }
   const first_failure failure = free_in(handle);
   check(failure, on, at);
 }
@@ -167,6 +183,9 @@ void* stream_memory::release(call_site at) {
   let_go();
   return address;
 }
+
+// Was it a capture's of which nothing is left? Its address may be somebody else's.
+bool stream_memory::is_gone() const noexcept { return capture_ != 0 && !may_be_allocated(capture_); }
 
 // Its own stream, or one that is as good: no other thread can name the per-thread default stream of this one, but the
 // legacy stream waits for all of them.
@@ -206,7 +225,7 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
       const CUresult answer = driver().cuMemFreeAsync(device_address(address_), stream);
       if (refused_for_capture(answer, stream)) [[unlikely]] {
         free_later(own);
-      } else {
+      } else if (!is_not_there(answer, capture_)) {
         failure.note(answer, "cuMemFreeAsync");
       }
     } else {
@@ -224,18 +243,19 @@ first_failure stream_memory::free_in(CUstream stream) noexcept {
 void stream_memory::free_later(CUstream own) noexcept {
   const CUstream stream = own == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : own;
   free_when_unused(std::unique_ptr<use_list>{std::exchange(uses_, nullptr)},
-                   [address = address_, stream, context = device_context_,
+                   [address = address_, stream, context = device_context_, capture = std::exchange(capture_, 0),
                     state = std::exchange(state_, nullptr)](first_failure failure) {
                      if (is_in_capture(stream)) return chore_result::capture_open;
                      try {
                        const make_current current{context, call_site{}};
                        const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
                        if (refused_for_capture(answer, stream)) return chore_result::capture_open;
-                       failure.note(answer, "cuMemFreeAsync");
+                       if (!is_not_there(answer, capture)) failure.note(answer, "cuMemFreeAsync");
                      } catch (...) {
                        failure.note_exception("cuCtxPushCurrent");
                      }
                      if (state != nullptr) state->drop(share::user);
+                     if (capture != 0) drop_captured_memory(capture);
                      check_unraised(failure, subject::memory(address));
                      return chore_result::done;
                    });
@@ -246,6 +266,7 @@ void stream_memory::let_go() noexcept {
   delete uses_;
   stream_ = closed_handle<CUstream_st>();
   if (stream_state* const state = std::exchange(state_, nullptr)) state->drop(share::user);
+  if (const unsigned long long capture = std::exchange(capture_, 0); capture != 0) drop_captured_memory(capture);
   forget();
 }
 

@@ -1,5 +1,6 @@
 // api/capture_abandon.cpp - captures that come to nothing: ended, and their graphs as they were.
 #include "api/capture_registry.hpp"
+#include "api/captured_memory.hpp"
 #include "api/driver_frontier.hpp"
 #include "api/first_failure.hpp"
 #include "api/graph_book.hpp"
@@ -66,6 +67,7 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
   const driver_end end = end_in_driver(stream.get());
   if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
   if (given && end.graph == nullptr) note_destroyed(ending->what.graph);
+  if (!given) note_nothing_captured(scope);
   if (!given && end.graph != nullptr) {
     check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
   }

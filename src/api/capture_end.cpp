@@ -1,6 +1,7 @@
 // api/capture_end.cpp - captures ended, and why they broke.
 #include "api/capture_joins.hpp"
 #include "api/capture_registry.hpp"
+#include "api/captured_memory.hpp"
 #include "api/conditional_bodies.hpp"
 #include "api/driver_frontier.hpp"
 #include "api/first_failure.hpp"
@@ -68,7 +69,11 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const lo
   capture_registry::instance().begin_end(what.id);
   const driver_end end = end_in_driver(stream.get());
   std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
-  if (end.answer == CUDA_SUCCESS) return {end.graph, what.home};
+  if (end.answer == CUDA_SUCCESS) {
+    note_captured_graph(what.id, end.graph);
+    return {end.graph, what.home};
+  }
+  if (!what.given) note_nothing_captured(what.id);
   if (what.given && end.graph == nullptr) {
     is_gone = true;
     note_destroyed(what.graph);
@@ -171,6 +176,7 @@ ended_capture end_known(stream_ref stream, unsigned long long scope, bool given,
   if (known.what.id == 0) {
     forget_ended(handle, part);
     check(driver().cuStreamEndCapture(handle, &ended.graph), end_call, stream, at);
+    note_captured_graph(part.id, ended.graph);
     return ended;
   }
   expect_ending(known, stream, scope, given, at);

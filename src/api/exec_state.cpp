@@ -20,6 +20,8 @@ void exec_state::end(exec_state* state) noexcept {
 }
 
 bool exec_state::note_launch(stream_ref stream, call_site at) {
+  captured.note_launch();
+  if (!keeps()) return false;
   const bool held = current_->note(stream.get(), {}, at);
   launched_.store(true, std::memory_order_relaxed);
   return !held;

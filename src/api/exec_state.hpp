@@ -1,6 +1,7 @@
 // api/exec_state.hpp - what weir remembers of an executable graph: tags, and owners of parameters that were set.
 #pragma once
 
+#include "api/captured_memory.hpp"
 #include "api/green_state.hpp"
 #include "api/node_notes.hpp"
 #include "api/use_list.hpp"
@@ -36,8 +37,13 @@ class exec_state {
   // Gives it up, from any thread, behind the end of the executable: owners go when the launches so far are done.
   static void end(exec_state* state) noexcept;
 
-  // Is anything kept? Launches have to be noted then.
+  // What it allocates of captures' memory: of its graph's, and given up before its end.
+  captured_memory_share captured;
+
+  // Are owners kept?
   [[nodiscard]] bool keeps() const noexcept { return !owners_.empty(); }
+  // Does a launch have to be noted?
+  [[nodiscard]] bool minds_launches() const noexcept { return keeps() || !captured.empty(); }
 
   // Around a launch: before it the stream is noted, and marked after it, if the answer says so.
   [[nodiscard]] bool note_launch(stream_ref stream, call_site at);

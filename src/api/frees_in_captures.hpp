@@ -13,6 +13,11 @@ class use_list;
 // A capture takes memory from elsewhere for none that it could free, and a free in another stream for unsafe.
 [[nodiscard]] bool refused_for_capture(abi::CUresult answer, abi::CUstream stream) noexcept;
 
+// What that capture has made is not there to be freed: its graph was not launched, or a launch has freed it.
+[[nodiscard]] inline bool is_not_there(abi::CUresult answer, unsigned long long capture) noexcept {
+  return capture != 0 && answer == abi::CUDA_ERROR_INVALID_VALUE;
+}
+
 // 0 if the stream is in none, or in a broken one.
 [[nodiscard]] unsigned long long id_of_capture(abi::CUstream stream) noexcept;
 

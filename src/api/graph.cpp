@@ -4,6 +4,7 @@
 #include <weir/graph_exec.hpp>
 #include <weir/to_string.hpp>
 
+#include "api/captured_memory.hpp"
 #include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/conditional_bodies.hpp"
@@ -110,6 +111,7 @@ class nameless_file {
 void destroy(CUgraph_st* handle) noexcept {
   if (detail::is_lost(handle)) return;
   detail::forget_graph(handle);
+  detail::note_graph_destroyed(handle);
   detail::check_unraised(driver().cuGraphDestroy(handle), "cuGraphDestroy", subject::graph(handle));
 }
 
@@ -262,6 +264,7 @@ void graph::close(call_site at) {
   CUgraph_st* const handle = usable(ref(), "cuGraphDestroy", at);
   handle_ = detail::closed_handle<CUgraph_st>();
   detail::leaving_notes notes{handle};
+  detail::note_graph_destroyed(handle);
   const abi::CUresult answer = driver().cuGraphDestroy(handle);
   if (answer != abi::CUDA_SUCCESS) notes.kept();
   check(answer, "cuGraphDestroy", subject::graph(handle), at);
@@ -269,6 +272,7 @@ void graph::close(call_site at) {
 
 CUgraph_st* graph::release(call_site at) {
   if (closed()) detail::fail_closed("weir::graph::release", subject::graph(handle_), at);
+  detail::note_graph_released(handle_);
   return std::exchange(handle_, detail::closed_handle<CUgraph_st>());
 }
 

@@ -47,6 +47,11 @@ void check_options(const instantiate_options& options, graph_ref on, call_site a
   }
 }
 
+// Before the driver gives the addresses to others.
+void give_up_memory(detail::exec_state* state) noexcept {
+  if (state != nullptr) state->captured.drop_all();
+}
+
 void destroy(CUgraphExec_st* handle) noexcept {
   detail::first_failure failure;
   {
@@ -92,6 +97,10 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
     if (state == nullptr) state.reset(new detail::exec_state);
     if (detail::green_state* const share = detail::hold_green(context)) state->keep_green(*share);
   }
+  if (detail::any_captured_memory()) [[unlikely]] {
+    if (state == nullptr) state.reset(new detail::exec_state);
+    state->captured.add(handle);
+  }
   abi::CUgraphExec made = nullptr;
   const abi::CUresult answer = driver().cuGraphInstantiateWithParams(&made, handle, &params);
   if (answer != abi::CUDA_SUCCESS) detail::fail_instantiation(answer, params, source, at);
@@ -136,6 +145,7 @@ graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
 graph_exec::~graph_exec() {
   if (closed()) return;
   detail::run_outside_host_functions([handle = handle_, state = state_] {
+    give_up_memory(state);
     destroy(handle);
     detail::exec_state::end(state);
   });
@@ -145,7 +155,7 @@ void graph_exec::launch(stream_ref stream, call_site at) const {
   constexpr const char* call = "cuGraphLaunch";
   CUgraphExec_st* const exec = usable_exec(handle_, call, at);
   CUstream_st* const in = launchable(stream, call, at);
-  if (state_ == nullptr || !state_->keeps()) [[likely]] {
+  if (state_ == nullptr || !state_->minds_launches()) [[likely]] {
     check(driver().cuGraphLaunch(exec, in), call, stream, at);
     return;
   }
@@ -163,8 +173,14 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
   constexpr const char* call = "cuGraphExecUpdate";
   CUgraphExec_st* const exec = usable_exec(handle_, call, at);
   CUgraph_st* const from = finished(source, call, at);
+  std::size_t shared = 0;
+  if (detail::any_captured_memory()) [[unlikely]] {
+    if (state_ == nullptr) state_ = new detail::exec_state;
+    shared = state_->captured.add(from);
+  }
   abi::CUgraphExecUpdateResultInfo info = {};
   const abi::CUresult answer = driver().cuGraphExecUpdate_v2(exec, from, &info);
+  if (answer != abi::CUDA_SUCCESS && shared != 0) state_->captured.drop(shared);
   if (answer == abi::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) {
     return {info.result == abi::CU_GRAPH_EXEC_UPDATE_SUCCESS ? update_reason::other
                                                              : static_cast<update_reason>(info.result),
@@ -198,6 +214,7 @@ void graph_exec::close(call_site at) {
   CUgraphExec_st* const handle = usable_exec(handle_, "cuGraphExecDestroy", at);
   const detail::relaxed_captures unharmed{at};
   handle_ = detail::closed_handle<CUgraphExec_st>();
+  give_up_memory(state_);
   const abi::CUresult answer = driver().cuGraphExecDestroy(handle);
   detail::exec_state::end(std::exchange(state_, nullptr));
   check(answer, "cuGraphExecDestroy", subject::graph_exec(handle), at);
@@ -205,6 +222,7 @@ void graph_exec::close(call_site at) {
 
 CUgraphExec_st* graph_exec::release(call_site at) {
   if (closed()) detail::fail_closed("weir::graph_exec::release", subject::graph_exec(handle_), at);
+  if (state_ != nullptr) state_->captured.note_launch();
   // What it keeps is kept for good: nobody tells when the executable is gone.
   if (detail::exec_state* const state = std::exchange(state_, nullptr); state != nullptr && !state->keeps()) {
     detail::exec_state::end(state);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 #include <weir/weir.hpp>
 
 namespace {
@@ -96,6 +97,25 @@ TEST_F(CapturePage, Outer) {
     // [/capture-outer]
   });
   EXPECT_EQ(g.node_count(), 1u);
+}
+
+TEST_F(CapturePage, Memory) {
+  constexpr std::size_t size = 100;
+  std::vector<float> found(size);
+  // [capture-memory]
+  std::optional<weir::buffer<float>> left;
+  const weir::graph g = weir::capture(s, [&] { weir::fill(s, left.emplace(s, size), 1.0f); });
+  weir::graph_exec run = g.instantiate();
+  run.launch(s);  // allocates
+  weir::copy(s, *left, x);
+  left.reset();   // frees
+  run.launch(s);  // allocates again
+  // [/capture-memory]
+  weir::copy(s, x, found);
+  static_cast<void>(
+      weir::buffer<float>::adopt(s, g.nodes().front().as<weir::allocation_node>().memory<float>().data(), size));
+  s.sync();
+  EXPECT_EQ(found[size - 1], 1.0f);
 }
 
 TEST_F(CapturePage, Exec) {
