@@ -54,8 +54,8 @@ class WEIR_EXPORT stream_fork {
 
   // The origin waits for all others, which are given up: from then on there is the origin only. Does nothing a second
   // time. If the wait for one of them fails, those for the others are still made, and that one is left to the next join(),
-  // or to the end of this. A capture of the origin that began or ended since the fork is refused (illegal_state), as the
-  // driver would drop it. cuStreamGetCaptureInfo, cuEventRecord, cuStreamWaitEvent.
+  // or to the end of this. Where the two are not in the same capture by now, as one began or ended since the fork: refused
+  // (illegal_state), as the driver would drop it. cuStreamGetCaptureInfo, cuEventRecord, cuStreamWaitEvent.
   void join(call_site at = call_site::current());
   [[nodiscard]] bool joined() const noexcept { return streams_.size() == 1; }
 

@@ -41,6 +41,10 @@ const char* advice_on_value(std::string_view call) noexcept {
   if (call == "cuDeviceSetMemPool") return "a device's current pool is one of device memory, of that device, and alive";
   if (call.starts_with("cuMemPool")) return "the pool has to be alive, and not a default pool where it is destroyed";
   if (call == "cuDeviceGetAttribute") return "the driver has no attribute of that number";
+  if (call == "cuGraphLaunch") {
+    return "memory that its last launch allocated has to be freed first, where instantiate_options has no "
+           "auto_free_on_launch; and what it is made of has to be alive";
+  }
   if (call == "cuStreamAddCallback" || call == "cuLaunchHostFunc") return "the function must not be null";
   return "";
 }
@@ -97,6 +101,8 @@ const char* advice_on(errc code, const char* call) noexcept {
       return "the legacy default stream waits for a stream that captures; use a stream of your own, or capture on a "
              "non-blocking one";
     case errc::stream_capture_invalidated: return "an earlier call broke the capture; end it and capture again";
+    case errc::stream_capture_merge:
+      return "the two take part in different captures, which this breaks; end one of them first";
     case errc::stream_capture_isolation:
       return "an event from outside of the capture; record it on a stream that takes part in the capture";
     case errc::not_supported:

@@ -55,10 +55,9 @@ void refuse_in_body(CUgraph graph, node_kind kind, call_site at) {
     return;
   }
   fail(errc::not_supported, "cuGraphAddNode", to_string(graph_ref{graph}),
-       fmt::format(
-           "a {} node cannot be in a body of a conditional node, which holds kernels, copies, fills, empty nodes, "
-           "child graphs and conditional nodes",
-           name_of(kind)),
+       fmt::format("{} cannot be in a body of a conditional node, which holds kernels, copies, fills, empty nodes, "
+                   "child graphs and conditional nodes",
+                   one_node(kind)),
        at);
 }
 

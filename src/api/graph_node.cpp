@@ -23,11 +23,19 @@ using detail::usable;
 
 namespace {
 
+constexpr const char* gone = "it is no node, or gone";
+
+// What a question about a node was answered with.
+void check_question(abi::CUresult answer, const char* call, graph_node node, call_site at) {
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE) detail::fail(errc::invalid_value, call, to_string(node), gone, at);
+  check(answer, call, {}, at);
+}
+
 // The edges at one end of a node: ask(others, data, count) calls the driver.
 template <class Ask, class Edge>
-std::vector<graph_edge> edges_at(const char* call, const Ask& ask, const Edge& edge, call_site at) {
+std::vector<graph_edge> edges_at(graph_node node, const char* call, const Ask& ask, const Edge& edge, call_site at) {
   std::size_t count = 0;
-  check(ask(nullptr, nullptr, &count), call, {}, at);
+  check_question(ask(nullptr, nullptr, &count), call, node, at);
   std::vector<abi::CUgraphNode> others(count);
   std::vector<abi::CUgraphEdgeData> data(count);
   if (count != 0) check(ask(others.data(), data.data(), &count), call, {}, at);
@@ -133,7 +141,7 @@ void refuse_some(std::span<const graph_edge> edges, graph_ref graph, bool there,
 node_kind graph_node::kind(call_site at) const {
   constexpr const char* call = "cuGraphNodeGetType";
   abi::CUgraphNodeType type = abi::CU_GRAPH_NODE_TYPE_EMPTY;
-  check(driver().cuGraphNodeGetType(detail::usable(*this, call, at), &type), call, {}, at);
+  check_question(driver().cuGraphNodeGetType(detail::usable(*this, call, at), &type), call, *this, at);
   return static_cast<node_kind>(type);
 }
 
@@ -141,14 +149,14 @@ void graph_node::expect(node_kind wanted, call_site at) const {
   const node_kind is = kind(at);
   if (is == wanted) return;
   detail::fail(errc::wrong_type, "weir::graph_node::as", detail::describe(*this),
-               fmt::format("it is a {} node, not a {} node", detail::name_of(is), detail::name_of(wanted)), at);
+               fmt::format("it is {}, not {}", detail::one_node(is), detail::one_node(wanted)), at);
 }
 
 std::vector<graph_edge> graph_node::dependencies(call_site at) const {
   constexpr const char* call = "cuGraphNodeGetDependencies";
   CUgraphNode_st* const handle = detail::usable(*this, call, at);
   return edges_at(
-      call,
+      *this, call,
       [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
         return driver().cuGraphNodeGetDependencies_v2(handle, nodes, data, count);
       },
@@ -162,7 +170,7 @@ std::vector<graph_edge> graph_node::dependents(call_site at) const {
   constexpr const char* call = "cuGraphNodeGetDependentNodes";
   CUgraphNode_st* const handle = detail::usable(*this, call, at);
   return edges_at(
-      call,
+      *this, call,
       [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
         return driver().cuGraphNodeGetDependentNodes_v2(handle, nodes, data, count);
       },
@@ -188,6 +196,7 @@ void graph_ref::remove(graph_node node, call_site at) const {
   detail::expect_node_of(node, graph, call, at);
   if (const abi::CUresult answer = driver().cuGraphDestroyNode(node.get()); answer != abi::CUDA_SUCCESS) {
     const char* reason = "";
+    if (answer == abi::CUDA_ERROR_INVALID_VALUE) reason = gone;
     if (answer == abi::CUDA_ERROR_NOT_SUPPORTED)
       reason = "a graph that allocates or frees memory keeps all of its nodes";
     if (answer == abi::CUDA_ERROR_ILLEGAL_STATE) reason = "the graph is being captured; end that first";

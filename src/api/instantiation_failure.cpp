@@ -2,9 +2,11 @@
 #include "api/instantiation_failure.hpp"
 
 #include "api/check.hpp"
+#include "api/graph_parts.hpp"
 #include "api/node_calls.hpp"
 #include "api/node_notes.hpp"
 
+#include <weir/child_graph_node.hpp>
 #include <weir/to_string.hpp>
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@
 namespace weir::detail {
 namespace {
 
-// "a -> b -> a": the nodes of one cycle of the graph; empty if there is none in it, but perhaps in a part of it.
+// "a -> b -> a": the nodes of one cycle of the graph; empty if there is none in it.
 std::string text_of_cycle(graph_ref graph, call_site at) {
   std::unordered_map<CUgraphNode, std::vector<CUgraphNode>> before;
   std::unordered_map<CUgraphNode, std::size_t> waits;
@@ -70,10 +72,28 @@ std::string text_of_cycle(graph_ref graph, call_site at) {
   return text + " -> " + end;
 }
 
+// The same of a part of it, where there is none in the graph itself.
+std::string text_of_any_cycle(graph_ref graph, call_site at) {
+  std::string text = text_of_cycle(graph, at);
+  const auto look_into = [&](CUgraph part) {
+    if (text.empty()) text = text_of_any_cycle(graph_ref{part}, at);
+  };
+  for (const graph_node node : graph.nodes(at)) {
+    if (!text.empty()) break;
+    const node_kind kind = node.kind(at);
+    if (kind == node_kind::child_graph) look_into(node.as<child_graph_node>(at).child(at).get());
+    if (kind != node_kind::conditional) continue;
+    if (const auto noted = conditional_noted(graph.get(), node.get())) {
+      for (const CUgraph body : noted->bodies) look_into(body);
+    }
+  }
+  return text;
+}
+
 std::string words_on(CUgraphInstantiateResult result, graph_ref source, call_site at) {
   switch (result) {
     case CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE: {
-      const std::string cycle = text_of_cycle(source, at);
+      const std::string cycle = text_of_any_cycle(source, at);
       return "the graph cannot be ordered: it has a cycle" + (cycle.empty() ? cycle : ", " + cycle);
     }
     case CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:

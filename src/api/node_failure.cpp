@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace weir::detail {
@@ -34,6 +35,12 @@ const char* name_of(node_kind kind) noexcept {
     case node_kind::conditional: return "conditional";
   }
   return "new kind of";
+}
+
+std::string one_node(node_kind kind) {
+  const std::string_view name = name_of(kind);
+  return fmt::format("{} {} node", std::string_view{"aeiou"}.find(name.front()) != std::string_view::npos ? "an" : "a",
+                     name);
 }
 
 std::string describe(graph_node node) {
@@ -93,7 +100,7 @@ void fail_adding(CUresult answer, CUgraph to, dependency_list after, node_kind k
     default: fail(static_cast<errc>(answer), add_call, subject::graph(to), at);
   }
   fail(static_cast<errc>(answer), add_call, to_string(graph_ref{to}),
-       fmt::format("a {} node{}{}", name_of(kind), reason.empty() ? "" : ": ", reason), at);
+       fmt::format("{}{}{}", one_node(kind), reason.empty() ? "" : ": ", reason), at);
 }
 
 void fail_setting(CUresult answer, const char* call, graph_node node, node_kind wanted, call_site at) {
@@ -102,8 +109,7 @@ void fail_setting(CUresult answer, const char* call, graph_node node, node_kind 
     fail(static_cast<errc>(answer), call, to_string(node), "it is no node, or gone", at);
   }
   if (static_cast<node_kind>(type) != wanted) {
-    fail(static_cast<errc>(answer), call, describe(node),
-         fmt::format("the parameters are of a {} node", name_of(wanted)), at);
+    fail(static_cast<errc>(answer), call, describe(node), "the parameters are of " + one_node(wanted), at);
   }
   fail(static_cast<errc>(answer), call, describe(node), advice_on(wanted), at);
 }

@@ -12,6 +12,7 @@ namespace weir::detail {
 // "fill node "scale" 0x55d0c8", as far as the driver and the notes tell.
 [[nodiscard]] std::string describe(graph_node node);
 [[nodiscard]] const char* name_of(node_kind kind) noexcept;
+[[nodiscard]] std::string one_node(node_kind kind);  // "a fill node", "an empty node"
 
 // What parameters of a kind have to be.
 [[nodiscard]] const char* advice_on(node_kind kind) noexcept;

@@ -197,7 +197,10 @@ TEST_F(CaptureFailure, AMergeIsNamedByBothAndByNoThird) {
     const event mark = s.record();
     const event of_third = u.record();
     EXPECT_NE(driver().cuStreamQuery(u.get()), abi::CUDA_SUCCESS);
-    EXPECT_EQ(result_of([&] { by_event ? t.wait(mark) : t.wait(s); }), errc::stream_capture_merge);
+    const auto merge = failure_of([&] { by_event ? t.wait(mark) : t.wait(s); });
+    ASSERT_TRUE(merge);
+    EXPECT_EQ(merge->result(), errc::stream_capture_merge);
+    EXPECT_TRUE(says(*merge, "different captures")) << merge->what();
     for (const stream_ref each : {s.ref(), t.ref()}) {
       const auto failure = failure_of([&] { static_cast<void>(end_capture(each)); });
       ASSERT_TRUE(failure);

@@ -59,7 +59,10 @@ TEST_F(MemoryNodes, WhatIsNotFreedLivesOn) {
   const graph_exec exec = g.instantiate();
   exec.launch(s);
   auto x = buffer<int>::adopt(s, a.memory<int>().data(), 100);
-  EXPECT_EQ(result_of([&] { exec.launch(s); }), errc::invalid_value) << "not freed yet";
+  const auto refused = failure_of([&] { exec.launch(s); });
+  ASSERT_TRUE(refused) << "not freed yet";
+  EXPECT_EQ(refused->result(), errc::invalid_value);
+  EXPECT_NE(refused->advice().find("auto_free_on_launch"), std::string::npos) << refused->what();
   copy(s, x, host);
   x.close();
   exec.launch(s);
