@@ -46,8 +46,9 @@ class WEIR_EXPORT scoped_capture_to {
 //   const auto a = g.add(weir::fill_parameters{x, 1.0f});
 //   weir::capture_to(s, g, [&] { weir::copy(s, x, host); }, a);
 //
-// Meanwhile nodes may be added to the graph by hand, too; it is neither instantiated nor destroyed, and nothing is removed
-// from it. Afterwards it is whose it was, with what it was made of.
+// Meanwhile nodes may be added to the graph by hand, too; it is neither instantiated nor closed (illegal_state), and nothing
+// is removed from it. If its owner ends meanwhile, it goes with the end of the capture. Afterwards it is whose it was, with
+// what it was made of.
 // Strong: if the body throws, or a stream was not joined (stream_capture_unjoined), the graph is as it was before, but for
 // what it keeps; only a graph that allocates or frees holds on to its nodes, and what cannot be taken out is told to
 // on_unraised_error. There is one exception: if the capture breaks (stream_capture_invalidated), or a stream that joined
@@ -66,7 +67,9 @@ void capture_to(stream_ref stream, graph& into, Body&& body, frontier_list after
 }
 
 // The same for a graph of somebody else, such as the body of a conditional node: capture_to(s, node.body(), ...). What
-// cannot be in a body is found at the end (not_supported, with the node in the text), and the body is as it was. Where the
+// cannot be in a body is found at the end (not_supported, with the node in the text), and the body is as it was; but memory,
+// which a driver never takes out again, is refused where it is asked for (not_supported), and the capture lives on. What has
+// the body as a part is neither instantiated nor closed meanwhile, nor is its node removed (illegal_state). Where the
 // driver has destroyed the graph, the error says so, and its owner must not. What that was a part of, the graph of a
 // conditional node or a child graph, is lost then, for drivers of GPUs crash when it is used or destroyed: weir refuses its
 // use (illegal_state), and closing and destroying it leaves it behind.

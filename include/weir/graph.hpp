@@ -129,13 +129,15 @@ class WEIR_EXPORT graph_ref {
 
   // Takes a node and its edges out, and lets go of what it kept. From then on it names nothing. Executables stay what they
   // are. The driver refuses it while the graph is being captured (illegal_state), and of graphs that allocate or free
-  // (not_supported). cuGraphDestroyNode.
+  // (not_supported); weir while a capture records into a child graph or a body of the node (illegal_state).
+  // cuGraphDestroyNode.
   void remove(graph_node node, call_site at = call_site::current()) const;
 
   // Orders two nodes of this graph, or takes such an order out. Strong: of several either all or none. Refused
   // (invalid_value, with the edge and the reason in the text): a node that is none or another graph's, an order of a node
-  // and itself, one that is there already, or is not there, one that is named twice; and data that these kinds do not
-  // have. A cycle can be built, and is refused where it is instantiated. Taking out is refused by the driver as remove().
+  // and itself, one that is there already, or is not there, one that is named twice; and, where it is added, data that
+  // these kinds do not have: to take one out, its data need not be told. A cycle can be built, and is refused where it is
+  // instantiated. Taking out is refused by the driver as remove().
   // cuGraphAddDependencies, cuGraphRemoveDependencies.
   void add_dependency(graph_node from, graph_node to, edge_data data = {}, call_site at = call_site::current()) const {
     const graph_edge edge{from, to, data};
@@ -163,7 +165,7 @@ class WEIR_EXPORT graph_ref {
   // Makes an executable of what the graph is now: later changes do not touch it, and it needs the graph no more. In the
   // current context, or, where there is none, in the primary context of device 0. Fails with the reason and the node in
   // its text: a cycle, a condition that no node uses, an operation that has to stay on the host. A graph that is being
-  // captured is refused (illegal_state). Do it once: it costs some microseconds a node. Include weir/graph_exec.hpp.
+  // captured, or has a part that is, is refused (illegal_state). Do it once: it costs some microseconds a node. Include weir/graph_exec.hpp.
   // In a capture of another graph: allowed. cuGraphInstantiateWithParams.
   [[nodiscard]] graph_exec instantiate(instantiate_options options = {}, call_site at = call_site::current()) const;
 
@@ -213,10 +215,12 @@ class WEIR_EXPORT graph {
       : handle_{std::exchange(other.handle_, detail::closed_handle<CUgraph_st>())}, context_{other.context_} {}
   graph& operator=(graph&& other) noexcept;
   // Never blocks; executables made of it go on. What fails goes to on_unraised_error. In a host function: allowed; the
-  // destruction is left to another thread. In a capture: allowed.
+  // destruction is left to another thread. In a capture: allowed; where that records into this graph or a part of it
+  // (capture_to), the graph goes with the end of it.
   ~graph();
 
-  // Destroys it now and reports what fails; does nothing a second time. cuGraphDestroy.
+  // Destroys it now and reports what fails; does nothing a second time. While a capture records into it or a part of it
+  // (capture_to): refused (illegal_state), and it stays open. cuGraphDestroy.
   void close(call_site at = call_site::current());
   [[nodiscard]] bool closed() const noexcept { return handle_ == detail::closed_handle<CUgraph_st>(); }
 

@@ -53,6 +53,7 @@ void stream_memory::obtain(const memory_pool_ref* pool, stream_ref stream, std::
     if (bytes != 0 && captures_open()) note_capture(id_of_capture(handle));
     if (bytes != 0 && pool != nullptr) address = allocate_from(*pool, stream, bytes, at);
     if (bytes != 0 && pool == nullptr) {
+      if (capture_ != 0) refuse_memory_in_body(capture_, handle, call, at);
       const relaxed_in_our_captures unharmed{at};
       check(driver().cuMemAllocAsync(&address, bytes, handle), call, stream, at);
     }

@@ -5,6 +5,7 @@
 #include "api/first_failure.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_parts.hpp"
+#include "api/graph_use.hpp"
 
 #include <weir/graph.hpp>
 
@@ -54,6 +55,25 @@ void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) no
   });
 }
 
+bool leave_to_capture(CUgraph graph) noexcept {
+  const auto leave = [&](auto&& with) {
+    bool found = false;
+    capture_registry::instance().each([&](capture_record& record) {
+      if (found || !record.what.given || !is_part_of(record.what.graph, graph)) return;
+      found = true;
+      with(record);
+    });
+    return found;
+  };
+  if (!leave([](capture_record&) {})) return false;
+  static_cast<void>(drop_ended_captures());
+  return leave([&](capture_record& record) { record.orphan = graph; });
+}
+
+void destroy_orphan(CUgraph orphan, CUgraph destroyed) noexcept {
+  if (orphan != nullptr && orphan != destroyed) destroy_owned(orphan);
+}
+
 bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept {
   if (in_forked_child()) return false;
   const auto ending = capture_registry::instance().take(scope);
@@ -66,7 +86,8 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
   if (given) join_all_before_end(stream.get());
   const driver_end end = end_in_driver(stream.get());
   if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
-  if (given && end.graph == nullptr) note_destroyed(ending->what.graph);
+  const CUgraph destroyed = given && end.graph == nullptr ? ending->what.graph : nullptr;
+  if (destroyed != nullptr) note_destroyed(destroyed);
   if (!given) note_nothing_captured(scope);
   if (!given && end.graph != nullptr) {
     check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
@@ -79,7 +100,8 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
     case CUDA_ERROR_ILLEGAL_STATE: break;
     default: report_unraised(static_cast<errc>(end.answer), "cuStreamEndCapture", stream);
   }
-  return given && end.graph == nullptr;
+  destroy_orphan(ending->orphan, destroyed);
+  return destroyed != nullptr && ending->orphan == nullptr;
 }
 
 }  // namespace weir::detail

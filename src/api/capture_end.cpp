@@ -69,13 +69,17 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const lo
   capture_registry::instance().begin_end(what.id);
   const driver_end end = end_in_driver(stream.get());
   std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
+  const CUgraph orphan = record != nullptr ? record->orphan : nullptr;
   if (end.answer == CUDA_SUCCESS) {
     note_captured_graph(what.id, end.graph);
+    record.reset();
+    destroy_orphan(orphan, nullptr);
     return {end.graph, what.home};
   }
   if (!what.given) note_nothing_captured(what.id);
-  if (what.given && end.graph == nullptr) {
-    is_gone = true;
+  const bool destroyed = what.given && end.graph == nullptr;
+  if (destroyed) {
+    is_gone = orphan == nullptr;  // else there is nobody to be told
     note_destroyed(what.graph);
   } else if (what.given) {
     if (record != nullptr) take_out_recorded(end.graph, record->before);
@@ -84,8 +88,9 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const lo
   }
   const errc code = static_cast<errc>(end.answer);
   std::string why = record != nullptr ? explain(code, *record, loose) : to_text(what);
-  if (is_gone) why += "; the driver has destroyed the graph that it was captured into";
+  if (destroyed) why += "; the driver has destroyed the graph that it was captured into";
   record.reset();  // what was put off until the end may be done
+  destroy_orphan(orphan, destroyed ? what.graph : nullptr);
   fail(code, end_call, to_string(stream), std::move(why), at);
 }
 
@@ -133,6 +138,10 @@ void expect_ending(const known_capture& known, stream_ref stream, unsigned long 
                      what.given ? "capture_to" : "capture"),
          at);
   }
+  if (known.entered != 0 && scope != what.id) {
+    fail(errc::illegal_state, end_call, to_string(stream),
+         fmt::format("{} lives on; an outer_capture takes part in it, and ends first", to_text(what)), at);
+  }
   if (what.given != given) {
     const char* const how = given ? "end_capture() ends it, and gives its graph"
                                   : "end_capture_to() ends it, as its graph is somebody else's";
@@ -150,7 +159,7 @@ void expect_fit_for_body(stream_ref stream, const open_capture& what, bool& is_g
   const graph_node unfit = find_unfit_for_body(what.graph, at);
   if (!unfit) return;
   fail_given(errc::not_supported, stream, what,
-             fmt::format("{} has recorded a {}, which cannot be in a body of a conditional node; that is as it was",
+             fmt::format("{} has recorded {}, which cannot be in a body of a conditional node; that is as it was",
                          to_text(what), describe(unfit)),
              is_gone, at);
 }

@@ -1,5 +1,6 @@
 // api/capture_refusals.cpp - what would break an open capture is refused before the driver hears it.
 #include "api/capture_registry.hpp"
+#include "api/graph_parts.hpp"
 
 #include <weir/context.hpp>
 #include <weir/error.hpp>
@@ -78,10 +79,38 @@ void refuse_captured_context(CUcontext context, const char* call, call_site at) 
 }
 
 void refuse_captured_graph(CUgraph graph, const char* call, call_site at) {
-  const std::string begun = text_of_open([&](const capture_record& record) { return record.what.graph == graph; });
+  bool itself = false;
+  const std::string begun = text_of_open([&](const capture_record& record) {
+    itself |= record.what.graph == graph;
+    return is_part_of(record.what.graph, graph);
+  });
   if (begun.empty()) return;
   fail(errc::illegal_state, call, to_string(graph_ref{graph}),
-       fmt::format("it is the graph of {}, which lives on; end that first", begun), at);
+       fmt::format("it is {}the graph of {}, which lives on; end that first", itself ? "" : "what has as a part ",
+                   begun),
+       at);
+}
+
+void refuse_captured_part(CUgraph graph, CUgraphNode node, const char* call, call_site at) {
+  const std::string begun =
+      text_of_open([&](const capture_record& record) { return is_part_of_node(record.what.graph, graph, node); });
+  if (begun.empty()) return;
+  fail(errc::illegal_state, call, to_string(graph_node{node, graph}),
+       fmt::format("a graph of it is that of {}, which lives on; end that first", begun), at);
+}
+
+void refuse_memory_in_body(unsigned long long capture, CUstream stream, const char* call, call_site at) {
+  CUgraph into = nullptr;
+  const std::string begun = text_of([&](const capture_record& record) {
+    if (record.what.id != capture || !record.what.given) return false;
+    into = record.what.graph;
+    return true;
+  });
+  if (begun.empty() || !is_in_body(into)) return;
+  fail(errc::not_supported, call, to_string(stream_ref{stream}),
+       fmt::format("{} records into a body of a conditional node, which holds no memory of its own; allocate before it",
+                   begun),
+       at);
 }
 
 void fail_lost(CUgraph graph, const char* call, call_site at) {

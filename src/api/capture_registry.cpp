@@ -68,7 +68,7 @@ void capture_registry::add(std::unique_ptr<capture_record> record) noexcept {
 std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) noexcept {
   std::unique_lock lock{lock_};
   for (;;) {
-    const auto found = std::ranges::find_if(records_, [&](const auto& record) { return record->what.id == id; });
+    const auto found = find(id);
     if (found == records_.end()) return nullptr;
     if ((*found)->asked == 0) {
       std::unique_ptr<capture_record> taken = std::move(*found);
@@ -79,14 +79,13 @@ std::unique_ptr<capture_record> capture_registry::take(unsigned long long id) no
   }
 }
 
-auto capture_registry::find_entered(unsigned long long id) noexcept -> records::iterator {
-  return std::ranges::find_if(records_,
-                              [&](const auto& record) { return record->what.id == id && record->what.entered; });
+auto capture_registry::find(unsigned long long id) noexcept -> records::iterator {
+  return std::ranges::find_if(records_, [&](const auto& record) { return record->what.id == id; });
 }
 
 bool capture_registry::enter(unsigned long long id) noexcept {
   const std::lock_guard lock{lock_};
-  const auto found = find_entered(id);
+  const auto found = find(id);
   if (found == records_.end()) return false;
   ++(*found)->entered;
   return true;
@@ -94,7 +93,7 @@ bool capture_registry::enter(unsigned long long id) noexcept {
 
 void capture_registry::enter(std::unique_ptr<capture_record>& first) noexcept {
   const std::lock_guard lock{lock_};
-  auto found = find_entered(first->what.id);
+  auto found = find(first->what.id);
   if (found == records_.end()) found = records_.insert(found, std::move(first));
   ++(*found)->entered;
 }
@@ -102,10 +101,11 @@ void capture_registry::enter(std::unique_ptr<capture_record>& first) noexcept {
 void capture_registry::let_go(unsigned long long id) noexcept {
   std::unique_ptr<capture_record> gone;  // its stream may go with it, for which the driver is called
   std::unique_lock lock{lock_};
-  if (const auto found = find_entered(id); found == records_.end() || --(*found)->entered != 0) return;
+  if (const auto found = find(id); found == records_.end() || --(*found)->entered != 0) return;
   for (;;) {
-    const auto found = find_entered(id);
-    if (found == records_.end() || (*found)->entered != 0) return;  // somebody else has come meanwhile
+    const auto found = find(id);
+    if (found == records_.end() || !(*found)->what.entered) return;  // ended, or weir's own
+    if ((*found)->entered != 0) return;                              // somebody else has come meanwhile
     if ((*found)->asked == 0) {
       gone = std::move(*found);
       records_.erase(found);

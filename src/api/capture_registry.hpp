@@ -54,10 +54,11 @@ struct capture_record {
   std::vector<joined_stream> joined;  // streams that weir has seen join, without the origin
   std::vector<CUevent> events;        // whose last record is part of the capture
   std::vector<CUgraphNode> before;    // of a given graph: the nodes that it had, sorted
+  CUgraph orphan = nullptr;           // a given graph, or what that is a part of, whose owner is gone
   capture_offence first;
   bool broken_past_weir = false;  // found broken before weir knew of any call that could have done it
 
-  int entered = 0;      // of a capture begun past weir: how many outer_capture take part in it
+  int entered = 0;      // how many outer_capture take part in it
   int asked = 0;        // about, by so many threads: until that is 0 it stays
   bool ending = false;  // whoever ends it takes the record, though the driver may call it ended already
   std::unique_ptr<capture_record> left;  // this, out of the registry: the last one who asks lets go of it
@@ -81,8 +82,8 @@ class capture_registry {
   void add(std::unique_ptr<capture_record> record) noexcept;
   // Takes the one of that id away, once nobody asks about it; null if there is none.
   [[nodiscard]] std::unique_ptr<capture_record> take(unsigned long long id) noexcept;
-  // For what takes part in the capture of that id: is it one that was begun past weir and is known? Where none is, the record
-  // makes it known, unless another thread's has meanwhile. There has to be room. The last one to leave it takes it away.
+  // For what takes part in the capture of that id: is it known? Where it is not, as it was begun past weir, the record makes
+  // it known, unless another thread's has meanwhile. There has to be room. The last one to leave such a one takes it away.
   [[nodiscard]] bool enter(unsigned long long id) noexcept;
   void enter(std::unique_ptr<capture_record>& first) noexcept;
   void let_go(unsigned long long id) noexcept;
@@ -105,7 +106,7 @@ class capture_registry {
   using records = std::vector<std::unique_ptr<capture_record>>;
 
   // All with the lock held. The last gives what the caller destroys without it.
-  [[nodiscard]] records::iterator find_entered(unsigned long long id) noexcept;
+  [[nodiscard]] records::iterator find(unsigned long long id) noexcept;
   void leave(capture_record& record) noexcept;
   [[nodiscard]] std::unique_ptr<capture_record> end_asking(capture_record& record) noexcept;
 
@@ -162,6 +163,7 @@ void forget_ended(CUstream stream, const capture_part& now) noexcept;
 struct known_capture {
   open_capture what;
   bool begun_here = false;
+  int entered = 0;  // by so many outer_capture
   std::vector<joined_stream> joined;
 };
 [[nodiscard]] known_capture find_known(CUstream stream, const capture_part& part);
@@ -179,6 +181,9 @@ driver_end end_in_driver(CUstream stream) noexcept;
 
 // Of a graph that is somebody else's, what its capture has recorded. Where the driver keeps it, nothing else can be done.
 void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept;
+
+// What was left to a capture that has ended, unless the driver has destroyed that with it.
+void destroy_orphan(CUgraph orphan, CUgraph destroyed) noexcept;
 
 // "the capture begun at main.cpp:12 in own_thread mode by thread 4711"
 [[nodiscard]] std::string to_text(const open_capture& capture);

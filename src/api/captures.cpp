@@ -72,7 +72,7 @@ known_capture find_known(CUstream stream, const capture_part& part) {
   capture_registry::instance().each([&](const capture_record& record) {
     // A broken one has no id. Of those that the stream was in all but the last have ended.
     const bool it = active ? record.what.id == part.id : record.has(stream);
-    if (it) known = {record.what, record.begun_in(stream), record.joined};
+    if (it) known = {record.what, record.begun_in(stream), record.entered, record.joined};
   });
   return known;
 }

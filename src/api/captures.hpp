@@ -96,6 +96,10 @@ bool drop_ended_captures() noexcept;
 
 // The following are asked only while any is open.
 
+// Its owner is gone, while a capture records into it or into a part of it: it is destroyed with the end of that. False, and
+// nothing done, where there is no such capture.
+[[nodiscard]] bool leave_to_capture(CUgraph graph) noexcept;
+
 // The stream has joined a capture, perhaps.
 void note_join(CUstream stream) noexcept;
 // The event was recorded in the stream: in a capture, perhaps, or outside again.
@@ -114,7 +118,10 @@ void note_failure(errc code, const char* call, subject on, call_site at) noexcep
 void refuse_captured_stream(CUstream stream, const char* call, call_site at);
 void refuse_captured_event(CUevent event, const char* call, call_site at);
 void refuse_captured_context(CUcontext context, const char* call, call_site at);
-void refuse_captured_graph(CUgraph graph, const char* call, call_site at);
+void refuse_captured_graph(CUgraph graph, const char* call, call_site at);                   // nor a part of it
+void refuse_captured_part(CUgraph graph, CUgraphNode node, const char* call, call_site at);  // of that node
+// Of memory that the capture of that id would record: no body of a conditional node can hold it, nor let go of it.
+void refuse_memory_in_body(unsigned long long capture, CUstream stream, const char* call, call_site at);
 // Throws what says that the graph cannot be used any more.
 [[noreturn]] void fail_lost(CUgraph graph, const char* call, call_site at);
 

@@ -108,17 +108,18 @@ class nameless_file {
   int descriptor_;
 };
 
-void destroy(CUgraph_st* handle) noexcept {
-  if (detail::is_lost(handle)) return;
-  detail::forget_graph(handle);
-  detail::note_graph_destroyed(handle);
-  detail::check_unraised(driver().cuGraphDestroy(handle), "cuGraphDestroy", subject::graph(handle));
-}
-
 // What the driver calls when the last user is gone, on a thread where nothing may be destroyed.
 void CUDA_CB let_go_of_kept(void* data) { detail::leave_chore(*static_cast<detail::chore*>(data)); }
 
 }  // namespace
+
+void detail::destroy_owned(CUgraph_st* graph) noexcept {
+  if (is_lost(graph)) return;
+  if (captures_open() && leave_to_capture(graph)) return;
+  forget_graph(graph);
+  note_graph_destroyed(graph);
+  check_unraised(driver().cuGraphDestroy(graph), "cuGraphDestroy", subject::graph(graph));
+}
 
 CUctx_st* detail::home_of(const graph& captured) noexcept { return captured.context_; }
 
@@ -252,7 +253,7 @@ graph& graph::operator=(graph&& other) noexcept {
 
 graph::~graph() {
   if (closed()) return;
-  detail::run_outside_host_functions([handle = handle_] { destroy(handle); });
+  detail::run_outside_host_functions([handle = handle_] { detail::destroy_owned(handle); });
 }
 
 void graph::close(call_site at) {
@@ -261,7 +262,7 @@ void graph::close(call_site at) {
     static_cast<void>(release(at));
     return;
   }
-  CUgraph_st* const handle = usable(ref(), "cuGraphDestroy", at);
+  CUgraph_st* const handle = detail::finished(ref(), "cuGraphDestroy", at);
   handle_ = detail::closed_handle<CUgraph_st>();
   detail::leaving_notes notes{handle};
   detail::note_graph_destroyed(handle);

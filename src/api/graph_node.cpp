@@ -194,6 +194,7 @@ void graph_ref::remove(graph_node node, call_site at) const {
   constexpr const char* call = "cuGraphDestroyNode";
   CUgraph_st* const graph = usable(*this, call, at);
   detail::expect_node_of(node, graph, call, at);
+  if (detail::captures_open()) detail::refuse_captured_part(graph, node.get(), call, at);
   if (const abi::CUresult answer = driver().cuGraphDestroyNode(node.get()); answer != abi::CUDA_SUCCESS) {
     const char* reason = "";
     if (answer == abi::CUDA_ERROR_INVALID_VALUE) reason = gone;

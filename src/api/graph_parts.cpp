@@ -84,6 +84,15 @@ bool is_part_of(CUgraph part, CUgraph whole) noexcept {
   return false;
 }
 
+bool is_part_of_node(CUgraph part, CUgraph whole, CUgraphNode node) noexcept {
+  if (!any_graph_noted()) return false;
+  const locked_library in;
+  for (const book* b = in->find(part); b != nullptr && b->whole != nullptr; b = in->find(b->whole)) {
+    if (b->whole == whole && b->node == node) return true;
+  }
+  return false;
+}
+
 bool is_in_body(CUgraph graph) noexcept {
   if (!any_graph_noted()) return false;
   const locked_library in;

@@ -42,6 +42,7 @@ class room_for_parts {
 };
 
 [[nodiscard]] bool is_part_of(abi::CUgraph part, abi::CUgraph whole) noexcept;  // itself too
+[[nodiscard]] bool is_part_of_node(abi::CUgraph part, abi::CUgraph whole, abi::CUgraphNode node) noexcept;
 [[nodiscard]] bool is_in_body(abi::CUgraph graph) noexcept;
 // The root that the graph is known to be a part of; itself if it is known to be none's.
 [[nodiscard]] abi::CUgraph root_of(abi::CUgraph graph) noexcept;

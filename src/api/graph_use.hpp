@@ -30,6 +30,9 @@ inline CUgraph finished(graph_ref g, const char* call, call_site at) {
   return handle;
 }
 
+// For owners that end: destroys it, now or with the end of the capture that records into it or into a part of it.
+void destroy_owned(CUgraph graph) noexcept;
+
 inline CUgraphExec usable_exec(CUgraphExec exec, const char* call, call_site at) {
   const subject on = subject::graph_exec(exec);
   permit(call, on, at);

@@ -28,8 +28,6 @@ outer_capture::outer_capture(stream_ref stream, call_site at) : stream_{stream},
   graph_ = graph_ref{part.graph};
   entered_ = capture_registry::instance().enter(id_);
   if (entered_) return;
-  const detail::open_capture known = detail::find_known(handle, part).what;
-  if (known.id != 0 && !known.entered) return;  // weir's own; one that another thread has made known is entered below
   auto record = std::make_unique<detail::capture_record>(handle);
   capture_registry::instance().reserve();
   detail::open_capture& what = record->what;

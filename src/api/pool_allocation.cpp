@@ -1,6 +1,8 @@
 // api/pool_allocation.cpp - memory from a pool, with the waits of a patient one.
 #include "api/pool_allocation.hpp"
 
+#include "api/captures.hpp"
+#include "api/frees_in_captures.hpp"
 #include "api/relaxed_captures.hpp"
 #include "api/stream_state.hpp"
 
@@ -31,6 +33,7 @@ CUdeviceptr allocate_from(memory_pool_ref pool, stream_ref stream, std::size_t b
   constexpr const char* call = "cuMemAllocFromPoolAsync";
   const CUstream handle = usable(stream, call, at);
   const CUmemoryPool from = usable(pool, call, at);
+  if (captures_open()) refuse_memory_in_body(id_of_capture(handle), handle, call, at);
   const relaxed_in_our_captures unharmed{at};
   CUdeviceptr address = 0;
   CUresult answer = driver().cuMemAllocFromPoolAsync(&address, bytes, from, handle);

@@ -7,6 +7,7 @@
 #include <weir/graph_drawing.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
+#include <weir/memory_pool.hpp>
 
 #include <functional>
 #include <stdexcept>
@@ -22,6 +23,7 @@ namespace weir {
 namespace {
 
 using test::failure_of;
+using test::result_of;
 
 class CaptureToBody : public test::capture_fixture {
  protected:
@@ -58,6 +60,80 @@ TEST_F(CaptureToBody, WhatCannotBeInABodyIsNamed) {
   capture_to(s, node.body(), [&] { fill(s, x, 3); });
   g.instantiate().launch(s);
   EXPECT_EQ(first(), 3);
+}
+
+// Drivers take no memory nodes out again: once recorded, one would spoil the body for good.
+TEST_F(CaptureToBody, MemoryIsRefusedBeforeItIsRecorded) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  const memory_pool pool{gpu};
+  const std::function<void()> allocations[] = {[&] {
+                                                 const buffer<int> own{s, 4};
+                                               },
+                                               [&] {
+                                                 const buffer<int> own{t, 4};
+                                               },
+                                               [&] {
+                                                 const buffer<int> own{pool, s, 4};
+                                               },
+                                               [&] { static_cast<void>(pool.allocate(t, 4)); }};
+  for (const auto& allocate : allocations) {
+    capture_to(s, node.body(), [&] {
+      t.wait(s);
+      const auto refused = failure_of(allocate);
+      ASSERT_TRUE(refused) << &allocate - allocations;
+      EXPECT_EQ(refused->result(), errc::not_supported);
+      EXPECT_TRUE(says(*refused, "no memory of its own")) << refused->what();
+      s.wait(t);
+    });
+    EXPECT_EQ(result_of([&] { capture_to(s, node.body(), allocations[0]); }), errc::not_supported);
+    EXPECT_EQ(node.body().node_count(), 0u);
+  }
+  capture_to(s, node.body(), [&] { fill(s, x, 4); });
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 4);
+}
+
+TEST_F(CaptureToBody, MeanwhileTheWholeIsNeitherInstantiatedNorTakenApart) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  graph_exec exec = g.instantiate();
+  capture_to(s, node.body(), [&] {
+    fill(s, x, 4);
+    const std::function<void()> uses[] = {[&] { static_cast<void>(g.instantiate()); },
+                                          [&] { static_cast<void>(exec.update(g)); }, [&] { g.remove(node); },
+                                          [&] { g.close(); }};
+    for (const auto& use : uses) {
+      const auto refused = failure_of(use);
+      ASSERT_TRUE(refused) << &use - uses;
+      EXPECT_EQ(refused->result(), errc::illegal_state);
+      EXPECT_TRUE(says(*refused, "lives on")) << refused->what();
+    }
+    const graph_node other = g.add(empty_parameters{});
+    g.remove(other);
+  });
+  ASSERT_FALSE(g.closed());
+  EXPECT_EQ(node.body().node_count(), 1u);
+  exec.close();
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 4);
+}
+
+TEST_F(CaptureToBody, TheWholeWhoseOwnerEndsGoesWithTheLastCapture) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  graph g;
+  const auto node = g.add(if_else_parameters{condition{g, 1u}});
+  begin_capture_to(s, node.body(0));
+  begin_capture_to(t, node.body(1));
+  g = graph{};
+  fill(s, x, 4);
+  static_cast<void>(end_capture_to(s));
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the other body is captured into";
+  static_cast<void>(end_capture_to(t));
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
 }
 
 TEST_F(CaptureToBody, WhatABodyThrowsLeavesItAsItWas) {

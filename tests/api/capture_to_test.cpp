@@ -5,6 +5,7 @@
 #include <weir/fill_node.hpp>
 #include <weir/graph_exec.hpp>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "capture_fixture.hpp"
+#include "driver/failing.hpp"
 #include "driver/table.hpp"
 #include "support/errors.hpp"
 #include "support/unraised.hpp"
@@ -146,6 +148,67 @@ TEST_F(CaptureTo, AGraphIsCapturedIntoOnceAtATime) {
     EXPECT_EQ(capture_status_of(t), capture_status::none);
   });
   EXPECT_EQ(g.node_count(), 2u);
+}
+
+TEST_F(CaptureTo, MeanwhileTheGraphIsNotClosed) {
+  capture_to(
+      s, g,
+      [&] {
+        const auto refused = failure_of([&] { g.close(); });
+        ASSERT_TRUE(refused);
+        EXPECT_EQ(refused->result(), errc::illegal_state);
+        EXPECT_TRUE(says(*refused, "end that first")) << refused->what();
+      },
+      a);
+  ASSERT_FALSE(g.closed());
+  expect_as_before();
+  g.close();
+}
+
+TEST_F(CaptureTo, TheGraphWhoseOwnerEndsGoesWithTheCapture) {
+  enum class way : unsigned char { in_the_body, by_hand, thrown };
+  for (const way how : {way::in_the_body, way::by_hand, way::thrown}) {
+    const test::unraised_errors unraised;
+    const detail::failing_table calls;
+    test::fate f;
+    auto own = std::make_unique<graph>();
+    own->keep(test::witness{f});
+    const auto end_owner = [&] {
+      fill(s, x, 2);
+      own.reset();
+      EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+      if (how == way::thrown) throw std::runtime_error{"the body's"};
+    };
+    if (how == way::by_hand) {
+      begin_capture_to(s, own->ref());
+      end_owner();
+      static_cast<void>(end_capture_to(s));
+    } else if (how == way::in_the_body) {
+      capture_to(s, *own, end_owner);
+    } else {
+      EXPECT_THROW(capture_to(s, *own, end_owner), std::runtime_error);
+    }
+    EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
+    EXPECT_TRUE(test::is_destroyed_once(f));
+    EXPECT_EQ(unraised.count(), 0u);
+    expect_ordinary();
+  }
+}
+
+TEST_F(CaptureTo, TheDriverHasDestroyedOneWhoseOwnerEndedWhereTheCaptureBroke) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  auto own = std::make_unique<graph>();
+  EXPECT_EQ(result_of([&] {
+              capture_to(s, *own, [&] {
+                own.reset();
+                break_capture();
+              });
+            }),
+            errc::stream_capture_invalidated);
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
 }
 
 // Rule 111.

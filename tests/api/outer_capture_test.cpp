@@ -169,6 +169,22 @@ TEST_F(OuterCapture, OneOfWeirsOwnIsEnteredAsWell) {
   EXPECT_EQ(g.node_count(), 1u);
 }
 
+TEST_F(OuterCapture, OneOfWeirsOwnByHandIsNotEndedMeanwhile) {
+  begin_capture(s);
+  std::optional<outer_capture> outer{s};
+  std::optional<outer_capture> second{s};
+  for (auto* const last : {&second, &outer}) {
+    const auto refused = failure_of([&] { static_cast<void>(end_capture(s)); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->result(), errc::illegal_state);
+    EXPECT_TRUE(says(*refused, "outer_capture takes part")) << refused->what();
+    fill(**last, x, 1);
+    last->reset();
+  }
+  EXPECT_EQ(end_capture(s).node_count(), 2u);
+  EXPECT_FALSE(detail::captures_open());
+}
+
 // One that its owner ends too early leaves nothing behind.
 TEST_F(OuterCapture, AnEndMeanwhileIsNoticed) {
   test::foreign_capture theirs{s};
