@@ -89,9 +89,7 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
   const CUgraph destroyed = given && end.graph == nullptr ? ending->what.graph : nullptr;
   if (destroyed != nullptr) note_destroyed(destroyed);
   if (!given) note_nothing_captured(scope);
-  if (!given && end.graph != nullptr) {
-    check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
-  }
+  if (!given && end.graph != nullptr) destroy_owned(end.graph);
   switch (end.answer) {
     case CUDA_SUCCESS:
     // What the body left behind when it threw is no failure of its own.

@@ -7,6 +7,7 @@
 #include "api/first_failure.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_parts.hpp"
+#include "api/graph_use.hpp"
 #include "api/host_failures.hpp"
 #include "api/node_calls.hpp"
 
@@ -84,7 +85,7 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const lo
   } else if (what.given) {
     if (record != nullptr) take_out_recorded(end.graph, record->before);
   } else if (end.graph != nullptr) {
-    check_unraised(driver().cuGraphDestroy(end.graph), "cuGraphDestroy", subject::graph(end.graph));
+    destroy_owned(end.graph);
   }
   const errc code = static_cast<errc>(end.answer);
   std::string why = record != nullptr ? explain(code, *record, loose) : to_text(what);

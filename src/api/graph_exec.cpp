@@ -186,6 +186,13 @@ graph_update graph_exec::update(graph_ref source, call_site at) {
                                                              : static_cast<update_reason>(info.result),
             graph_node{info.errorNode, from}, graph_node{info.errorFromNode, from}};
   }
+  if (answer == abi::CUDA_ERROR_NOT_SUPPORTED) {
+    detail::fail(
+        errc::not_supported, call, to_string(source),
+        "a graph that allocates or has conditional nodes has one executable at a time, and this is not it; close "
+        "that, and instantiate",
+        at);
+  }
   check(answer, call, subject::graph_exec(exec), at);
   if (state_ != nullptr) state_->retire_all();
   return {};

@@ -1,4 +1,5 @@
 // capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
+#include <weir/capture_frontier.hpp>
 #include <weir/capture_to.hpp>
 #include <weir/child_graph_node.hpp>
 #include <weir/conditional_node.hpp>
@@ -117,6 +118,61 @@ TEST_F(CaptureToBody, MeanwhileTheWholeIsNeitherInstantiatedNorTakenApart) {
   exec.close();
   g.instantiate().launch(s);
   EXPECT_EQ(first(), 4);
+}
+
+// A body is filled while the graph that it is in is captured.
+TEST_F(CaptureToBody, AGraphInTheMakingHasBodiesThatAreFilled) {
+  const graph g = capture(s, [&](capture_scope& scope) {
+    const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+    capture_to(t, node.body(), [&] { fill(t, x, 4); });
+    update_capture_dependencies(scope, node);
+    copy(scope, x, host);
+  });
+  g.instantiate().launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 4);
+}
+
+// That one is lost, too, and nobody destroys it, whatever comes out of its own capture.
+TEST_F(CaptureToBody, ABrokenCaptureTakesTheGraphInTheMakingWithIt) {
+  const test::unraised_errors unraised;
+  for (const bool throws : {true, false}) {
+    const detail::failing_table calls;
+    const auto failure = failure_of([&] {
+      static_cast<void>(capture(s, [&](capture_scope& scope) {
+        const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+        const auto inside = failure_of([&] {
+          capture_to(t, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(t.get()), abi::CUDA_SUCCESS); });
+        });
+        ASSERT_TRUE(inside);
+        EXPECT_EQ(inside->result(), errc::stream_capture_invalidated);
+        if (throws) throw error{*inside};
+      }));
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), throws ? errc::stream_capture_invalidated : errc::illegal_state) << failure->what();
+    EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+    expect_ordinary();
+  }
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+TEST_F(CaptureToBody, ACaptureByHandOutlivesThatOfTheWhole) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  EXPECT_THROW(
+      static_cast<void>(capture(s,
+                                [&](capture_scope& scope) {
+                                  const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+                                  begin_capture_to(t, node.body());
+                                  throw std::runtime_error{"the body's"};
+                                })),
+      std::runtime_error);
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the body is captured into";
+  static_cast<void>(end_capture_to(t));
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
 }
 
 TEST_F(CaptureToBody, TheWholeWhoseOwnerEndsGoesWithTheLastCapture) {

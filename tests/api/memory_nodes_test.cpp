@@ -133,6 +133,10 @@ TEST_F(MemoryNodes, TheirGraphIsTheOnlyOne) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->result(), errc::not_supported);
   EXPECT_NE(second->advice().find("one executable at a time"), std::string::npos) << second->what();
+  const auto replacing = failure_of([&] { graph{}.instantiate().update_or_reinstantiate(g); });
+  ASSERT_TRUE(replacing);
+  EXPECT_EQ(replacing->result(), errc::not_supported);
+  EXPECT_NE(replacing->advice().find("one executable at a time"), std::string::npos) << replacing->what();
   exec.launch(s);
   s.sync();
 }
