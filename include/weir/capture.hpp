@@ -39,8 +39,7 @@ enum class capture_status : unsigned {
 struct capture_options {
   capture_mode mode = capture_mode::own_thread;
   // What to do about streams that joined and were not waited for: an error that names them (stream_capture_unjoined), or,
-  // if true, the stream that began it waits for all of them at the end. Drivers before CUDA 12.3 do not tell how nodes
-  // follow each other: there those are waited for that weir has seen join, and the error may name some too many.
+  // if true, the stream that began it waits for all of them at the end.
   bool join_forks = false;
 };
 

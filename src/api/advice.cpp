@@ -110,7 +110,6 @@ const char* advice_on(errc code, const char* call) noexcept {
       if (name == "cuImportExternalMemory")
         return "make the memfd with MFD_ALLOW_SEALING, so that nobody can cut it short";
       return "";
-    case errc::call_requires_newer_driver: return "install a newer driver; `weir info` shows what this one lacks";
     case errc::context_is_destroyed:
       return "the context was reset or released behind weir's back, and all that was made in it is gone, words too; "
              "from now on the objects can be made again";

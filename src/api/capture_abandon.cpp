@@ -1,6 +1,7 @@
 // api/capture_abandon.cpp - captures that come to nothing: ended, and their graphs as they were.
 #include "api/capture_registry.hpp"
 #include "api/captured_memory.hpp"
+#include "api/driver_edges.hpp"
 #include "api/driver_frontier.hpp"
 #include "api/first_failure.hpp"
 #include "api/graph_book.hpp"
@@ -22,8 +23,7 @@ void join_all_before_end(CUstream stream) noexcept {
     capture_part part;
     if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
     std::vector<CUgraphNode> nodes = nodes_of(part.graph, {});
-    static_cast<void>(driver().cuStreamUpdateCaptureDependencies_v2(stream, nodes.data(), nullptr, nodes.size(),
-                                                                    CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    static_cast<void>(set_frontier(stream, nodes.data(), nullptr, nodes.size(), CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
   } catch (...) {  // the end tells
   }
 }

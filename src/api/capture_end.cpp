@@ -33,17 +33,16 @@ std::string names_of(const std::vector<CUstream>& streams) {
 }
 
 // Which streams it ends without.
-std::string to_text(const open_capture& what, const loose_streams& loose) {
+std::string to_text(const open_capture& what, const std::vector<CUstream>& loose) {
   return fmt::format(
-      "{} ends without {}{}, which joined it; wait for them in {} before the end, or set "
+      "{} ends without {}, which joined it; wait for them in {} before the end, or set "
       "capture_options::join_forks",
-      to_text(what), loose.each ? "" : "one or more of ",
-      loose.streams.empty() ? "streams that joined past weir" : names_of(loose.streams),
+      to_text(what), loose.empty() ? "streams that joined past weir" : names_of(loose),
       to_string(stream_ref{what.origin}));
 }
 
 // What the end of the capture failed with, in words. The record is gone from the registry.
-std::string explain(errc code, const capture_record& record, const loose_streams& loose) {
+std::string explain(errc code, const capture_record& record, const std::vector<CUstream>& loose) {
   std::string which = to_text(record.what);
   switch (code) {
     case errc::stream_capture_invalidated: {
@@ -65,8 +64,8 @@ std::string explain(errc code, const capture_record& record, const loose_streams
   fail(code, end_call, to_string(stream), std::move(why), at);
 }
 
-ended_capture end_and_take(stream_ref stream, const open_capture& what, const loose_streams& loose, bool& is_gone,
-                           call_site at) {
+ended_capture end_and_take(stream_ref stream, const open_capture& what, const std::vector<CUstream>& loose,
+                           bool& is_gone, call_site at) {
   capture_registry::instance().begin_end(what.id);
   const driver_end end = end_in_driver(stream.get());
   std::unique_ptr<capture_record> record = capture_registry::instance().take(what.id);
@@ -190,13 +189,13 @@ ended_capture end_known(stream_ref stream, unsigned long long scope, bool given,
     return ended;
   }
   expect_ending(known, stream, scope, given, at);
-  loose_streams loose;
+  std::vector<CUstream> loose;
   if (part.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
     try {
-      if (known.what.options.join_forks) join_leaves(handle, part, known.joined, at);
+      if (known.what.options.join_forks) join_leaves(handle, part.graph, at);
       if (!known.what.options.join_forks) loose = find_loose(known.joined, part, at);
       expect_fit_for_body(stream, known.what, is_gone, at);
-      if (given && !loose.streams.empty()) {
+      if (given && !loose.empty()) {
         fail_given(errc::stream_capture_unjoined, stream, known.what, to_text(known.what, loose), is_gone, at);
       }
     } catch (...) {

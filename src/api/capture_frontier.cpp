@@ -3,6 +3,7 @@
 #include <weir/to_string.hpp>
 
 #include "api/capture_registry.hpp"
+#include "api/driver_edges.hpp"
 #include "api/driver_frontier.hpp"
 #include "api/node_calls.hpp"
 
@@ -78,11 +79,7 @@ void update_capture_dependencies(stream_ref stream, frontier_list nodes, depende
   }
   detail::driver_frontier after{nodes, part.graph, update_call, at};
   const auto flags = static_cast<unsigned>(how);
-  abi::CUresult answer =
-      driver().cuStreamUpdateCaptureDependencies_v2(stream.get(), after.nodes(), after.data(), after.size(), flags);
-  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER && after.data() == nullptr) {
-    answer = driver().cuStreamUpdateCaptureDependencies(stream.get(), after.nodes(), after.size(), flags);
-  }
+  const abi::CUresult answer = detail::set_frontier(stream.get(), after.nodes(), after.data(), after.size(), flags);
   if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
     fail(errc::call_requires_newer_driver, update_call, to_string(stream),
          "data of edges other than 0 need a driver of CUDA 12.3", at);

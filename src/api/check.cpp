@@ -3,6 +3,7 @@
 
 #include "api/advice.hpp"
 #include "api/captures.hpp"
+#include "api/newer_driver.hpp"
 #include "api/primary_context.hpp"
 #include "api/unraised.hpp"
 #include "driver/forked_child.hpp"
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 namespace weir::detail {
@@ -26,7 +28,7 @@ Handle* handle_of(const subject& on) noexcept {
 }
 
 // In verify mode whose failure it is that the call answered with.
-const char* advice_now(errc code, const char* call) noexcept {
+std::string advice_now(errc code, const char* call) {
   switch (take_found()) {
     case found::by_the_call: break;
     case found::before_it:
@@ -36,7 +38,7 @@ const char* advice_now(errc code, const char* call) noexcept {
       return "verify mode: the operation was queued and then failed, or it is the first one behind work that was not "
              "waited for";
   }
-  return advice_on(code, call);
+  return code == errc::call_requires_newer_driver ? advice_on_newer(call) : advice_on(code, call);
 }
 
 }  // namespace
@@ -66,6 +68,7 @@ void fail(errc code, const char* call, subject on, call_site at) {
 }
 
 void fail(errc code, const char* call, std::string object, std::string advice, call_site at) {
+  if (code == errc::call_requires_newer_driver && advice.empty()) advice = advice_on_newer(call);
   throw error{code, call, std::move(object), std::move(advice), at};
 }
 

@@ -45,7 +45,7 @@ CUstream stream_for_free(CUstream own, unsigned long long id) noexcept {
     capture_part part;
     if (origin == own || ask_capture(origin, part) != CUDA_SUCCESS) return own;
     if (part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE || part.id != id) return own;
-    return find_loose({joined_stream{own, nullptr, thread_number()}}, part, call_site{}).streams.empty() ? origin : own;
+    return find_loose({joined_stream{own, nullptr, thread_number()}}, part, call_site{}).empty() ? origin : own;
   } catch (...) {  // without memory it is freed where its order is known
     return own;
   }

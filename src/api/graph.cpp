@@ -8,6 +8,7 @@
 #include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/conditional_bodies.hpp"
+#include "api/driver_edges.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
 #include "api/node_calls.hpp"
@@ -170,13 +171,12 @@ std::vector<graph_edge> graph_ref::edges(call_site at) const {
   constexpr const char* call = "cuGraphGetEdges";
   CUgraph_st* const handle = usable(*this, call, at);
   std::size_t count = 0;
-  check(driver().cuGraphGetEdges_v2(handle, nullptr, nullptr, nullptr, &count), call, subject::graph(handle), at);
+  check(detail::get_edges(handle, nullptr, nullptr, nullptr, &count), call, subject::graph(handle), at);
   std::vector<abi::CUgraphNode> from(count);
   std::vector<abi::CUgraphNode> to(count);
   std::vector<abi::CUgraphEdgeData> data(count);
   if (count != 0) {
-    check(driver().cuGraphGetEdges_v2(handle, from.data(), to.data(), data.data(), &count), call,
-          subject::graph(handle), at);
+    check(detail::get_edges(handle, from.data(), to.data(), data.data(), &count), call, subject::graph(handle), at);
   }
   std::vector<graph_edge> edges;
   edges.reserve(count);

@@ -3,6 +3,7 @@
 #include <weir/to_string.hpp>
 
 #include "api/check.hpp"
+#include "api/driver_edges.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
 #include "api/node_calls.hpp"
@@ -114,6 +115,8 @@ void refuse_twice(std::span<const graph_edge> edges, graph_ref graph, const char
     reason = "a graph that allocates or frees memory keeps all of its edges";
   } else if (answer == abi::CUDA_ERROR_ILLEGAL_STATE) {
     reason = "the graph is being captured; end that first";
+  } else if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) {
+    reason = "data of edges other than 0 need a driver of CUDA 12.3";
   }
   detail::fail(static_cast<errc>(answer), call, to_string(graph), std::move(reason), at);
 }
@@ -158,7 +161,7 @@ std::vector<graph_edge> graph_node::dependencies(call_site at) const {
   return edges_at(
       *this, call,
       [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
-        return driver().cuGraphNodeGetDependencies_v2(handle, nodes, data, count);
+        return detail::get_dependencies(handle, nodes, data, count);
       },
       [&](abi::CUgraphNode other, edge_data data) {
         return graph_edge{graph_node{other, graph_}, *this, data};
@@ -172,7 +175,7 @@ std::vector<graph_edge> graph_node::dependents(call_site at) const {
   return edges_at(
       *this, call,
       [&](abi::CUgraphNode* nodes, abi::CUgraphEdgeData* data, std::size_t* count) {
-        return driver().cuGraphNodeGetDependentNodes_v2(handle, nodes, data, count);
+        return detail::get_dependents(handle, nodes, data, count);
       },
       [&](abi::CUgraphNode other, edge_data data) {
         return graph_edge{*this, graph_node{other, graph_}, data};
@@ -214,7 +217,7 @@ void graph_ref::add_dependencies(std::span<const graph_edge> edges, call_site at
   if (edges.empty()) return;
   refuse_some(edges, *this, false, call, at);
   const abi::CUresult answer =
-      driver().cuGraphAddDependencies_v2(graph, arrays.from.data(), arrays.to.data(), arrays.data.data(), edges.size());
+      detail::connect(graph, arrays.from.data(), arrays.to.data(), arrays.data.data(), edges.size());
   if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, false, call, at);
 }
 
@@ -225,8 +228,8 @@ void graph_ref::remove_dependencies(std::span<const graph_edge> edges, call_site
   refuse_twice(edges, *this, call, at);
   if (edges.empty()) return;
   refuse_some(edges, *this, true, call, at);
-  const abi::CUresult answer = driver().cuGraphRemoveDependencies_v2(graph, arrays.from.data(), arrays.to.data(),
-                                                                     arrays.data.data(), edges.size());
+  const abi::CUresult answer =
+      detail::disconnect(graph, arrays.from.data(), arrays.to.data(), arrays.data.data(), edges.size());
   if (answer != abi::CUDA_SUCCESS) fail_edges(answer, edges, *this, true, call, at);
 }
 

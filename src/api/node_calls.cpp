@@ -2,6 +2,7 @@
 #include "api/node_calls.hpp"
 
 #include "api/conditional_bodies.hpp"
+#include "api/driver_edges.hpp"
 #include "api/node_notes.hpp"
 
 #include <weir/to_string.hpp>
@@ -71,7 +72,7 @@ CUresult try_add_node(CUgraph to, dependency_list after, CUgraphNodeParams& para
   refuse_in_body(graph, static_cast<node_kind>(params.type), at);
   node_owners kept{graph, owners, at};
   node_site site = reserve_site(graph, at);
-  const CUresult answer = driver().cuGraphAddNode_v2(&made, graph, before.data(), nullptr, before.size(), &params);
+  const CUresult answer = add_to_graph(made, graph, before.data(), before.size(), params);
   if (answer == CUDA_SUCCESS) {
     site.node = made;
     give_up(graph, note_site(graph, site));  // of one that had this handle, and went past weir

@@ -104,6 +104,7 @@ void fail_adding(CUresult answer, CUgraph to, dependency_list after, node_kind k
 }
 
 void fail_setting(CUresult answer, const char* call, graph_node node, node_kind wanted, call_site at) {
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) fail(static_cast<errc>(answer), call, describe(node), {}, at);
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   if (driver().cuGraphNodeGetType(node.get(), &type) != CUDA_SUCCESS) {
     fail(static_cast<errc>(answer), call, to_string(node), "it is no node, or gone", at);
@@ -116,6 +117,7 @@ void fail_setting(CUresult answer, const char* call, graph_node node, node_kind 
 
 void fail_setting_in(CUresult answer, const char* call, CUgraphExec exec, graph_node node, node_kind wanted,
                      call_site at) {
+  if (answer == CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) fail(static_cast<errc>(answer), call, describe(node), {}, at);
   const bool can_be_off = wanted == node_kind::fill || wanted == node_kind::copy || wanted == node_kind::kernel;
   unsigned enabled = 0;
   if (can_be_off && driver().cuGraphNodeGetEnabled(exec, node.get(), &enabled) != CUDA_SUCCESS) {
