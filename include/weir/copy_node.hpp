@@ -23,7 +23,8 @@ class WEIR_EXPORT copy_node : public detail::typed_node<node_kind::copy> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphMemcpyNodeGetParams.
+  // They have a share of the owners that the node was given: set again, or added elsewhere, they keep those. Of a clone's
+  // node, whose graph keeps them to its end, they have none. cuGraphMemcpyNodeGetParams.
   [[nodiscard]] copy_parameters parameters(call_site at = call_site::current()) const;
   // For executables made from now on; graph_exec::set() changes one that is there. Owners that the old parameters brought
   // along are kept no more by the graph. cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams.

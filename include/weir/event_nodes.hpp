@@ -24,6 +24,7 @@ class WEIR_EXPORT event_record_node : public detail::typed_node<node_kind::event
 
   // cuGraphEventRecordNodeGetEvent.
   [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
+  // With a share of the owner that the node was given, so that it is kept where they are set again.
   [[nodiscard]] event_record_parameters parameters(call_site at = call_site::current()) const;
   // For executables made from now on; graph_exec::set() changes one that is there. cuGraphEventRecordNodeSetEvent.
   void set(const event_record_parameters& what, call_site at = call_site::current()) const;
@@ -37,6 +38,7 @@ class WEIR_EXPORT event_wait_node : public detail::typed_node<node_kind::event_w
 
   // cuGraphEventWaitNodeGetEvent.
   [[nodiscard]] event_ref event(call_site at = call_site::current()) const;
+  // With a share of the owner that the node was given, so that it is kept where they are set again.
   [[nodiscard]] event_wait_parameters parameters(call_site at = call_site::current()) const;
   // For executables made from now on; graph_exec::set() changes one that is there. cuGraphEventWaitNodeSetEvent.
   void set(const event_wait_parameters& what, call_site at = call_site::current()) const;
@@ -73,6 +75,7 @@ class WEIR_EXPORT node_event {
   }
   [[nodiscard]] event_ref get() const noexcept { return event_; }
   [[nodiscard]] owner_list owners() const noexcept { return {&keeps_, 1}; }
+  void share_owners_of(graph_node node) noexcept;
 
  private:
   void take(event_ref e, call_site at);  // refuses closed ones

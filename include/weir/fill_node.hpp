@@ -22,7 +22,8 @@ class WEIR_EXPORT fill_node : public detail::typed_node<node_kind::fill> {
  public:
   using typed_node::typed_node;
 
-  // cuGraphMemsetNodeGetParams.
+  // They have a share of the owners that the node was given: set again, or added elsewhere, they keep those. Of a clone's
+  // node, whose graph keeps them to its end, they have none. cuGraphMemsetNodeGetParams.
   [[nodiscard]] fill_parameters parameters(call_site at = call_site::current()) const;
   // For executables made from now on; graph_exec::set() changes one that is there. Owners that the old parameters brought
   // along are kept no more by the graph. cuGraphMemsetNodeSetParams.

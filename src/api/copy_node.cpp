@@ -3,6 +3,7 @@
 
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
+#include "api/node_notes.hpp"
 
 #include <fmt/format.h>
 
@@ -149,7 +150,9 @@ copy_parameters copy_node::parameters(call_site at) const {
                      p.dstPitch,
                      p.dstHeight,
                      nullptr};
-  return {from, to, p.WidthInBytes, p.Height, p.Depth};
+  copy_parameters what{from, to, p.WidthInBytes, p.Height, p.Depth};
+  detail::share_owners(*this, what.keeps_);
+  return what;
 }
 
 void copy_node::set(const copy_parameters& what, call_site at) const { what.set_on(*this, at); }

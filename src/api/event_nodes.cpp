@@ -2,10 +2,13 @@
 #include <weir/event_nodes.hpp>
 
 #include "api/node_calls.hpp"
+#include "api/node_notes.hpp"
 
 namespace weir {
 
 using detail::driver;
+
+void detail::node_event::share_owners_of(graph_node node) noexcept { share_owners(node, {&keeps_, 1}); }
 
 void detail::node_event::take(event_ref e, call_site at) {
   if (e.get() == closed_handle<CUevent_st>()) fail_closed("weir::graph_ref::add", e, at);
@@ -19,7 +22,9 @@ event_ref event_record_node::event(call_site at) const {
 }
 
 event_record_parameters event_record_node::parameters(call_site at) const {
-  return event_record_parameters{event(at), at};
+  event_record_parameters what{event(at), at};
+  what.event_.share_owners_of(*this);
+  return what;
 }
 
 void event_record_node::set(const event_record_parameters& what, call_site at) const { what.set_on(*this, at); }
@@ -30,7 +35,11 @@ event_ref event_wait_node::event(call_site at) const {
       [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventWaitNodeGetEvent(node, e); }, at)};
 }
 
-event_wait_parameters event_wait_node::parameters(call_site at) const { return event_wait_parameters{event(at), at}; }
+event_wait_parameters event_wait_node::parameters(call_site at) const {
+  event_wait_parameters what{event(at), at};
+  what.event_.share_owners_of(*this);
+  return what;
+}
 
 void event_wait_node::set(const event_wait_parameters& what, call_site at) const { what.set_on(*this, at); }
 

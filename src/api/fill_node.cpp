@@ -3,6 +3,7 @@
 
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
+#include "api/node_notes.hpp"
 
 namespace weir {
 
@@ -39,8 +40,10 @@ fill_parameters fill_node::parameters(call_site at) const {
   const auto p = detail::params_of<abi::CUDA_MEMSET_NODE_PARAMS>(
       *this, "cuGraphMemsetNodeGetParams",
       [](abi::CUgraphNode node, auto* params) { return driver().cuGraphMemsetNodeGetParams(node, params); }, at);
-  return {
+  fill_parameters what{
       reinterpret_cast<void*>(static_cast<std::uintptr_t>(p.dst)), p.value, p.elementSize, p.width, p.height, p.pitch};
+  detail::share_owners(*this, {&what.memory_.keeps, 1});
+  return what;
 }
 
 void fill_node::set(const fill_parameters& what, call_site at) const { what.set_on(*this, at); }

@@ -17,6 +17,7 @@ namespace weir::detail {
 struct node_notes {
   std::string tag;
   std::vector<CUuserObject> owners;
+  std::vector<shared_owner*> owned;  // what those hold
   noted_conditional conditional;
 };
 

@@ -56,7 +56,8 @@ const char* advice_on(node_kind kind) noexcept {
       return "the function has to be loaded, and grid and block have to be what the device can do";
     case node_kind::copy:
       return "both sides have to be there for all of it, with at least a byte, a row and a slice, and pitches of at "
-             "least a row";
+             "least a row; and a buffer's pool has to let the device in that copies, the target's "
+             "(memory_pool_ref::set_access)";
     case node_kind::fill:
       return "the memory has to be what a device reaches (a buffer, a pinned_buffer), whole elements within its "
              "bounds, at least one, and the pitch at least a row";

@@ -4,6 +4,8 @@
 #include "api/graph_book.hpp"
 #include "api/graph_library.hpp"
 
+#include <weir/graph.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -63,13 +65,30 @@ CUgraph noted_graph_of(CUgraphNode node) {
   return found == in->all.end() ? nullptr : found->first;
 }
 
-std::vector<CUuserObject> note_owners(CUgraph graph, CUgraphNode node, std::vector<CUuserObject> owners) {
+std::vector<CUuserObject> note_owners(CUgraph graph, CUgraphNode node, std::vector<CUuserObject> owners,
+                                      std::vector<shared_owner*> owned) {
   if (owners.empty() && !any_graph_noted()) return {};
   const locked_library in;
   book* const found = in->find(graph);
   if (found == nullptr) return {};
   if (owners.empty() && !found->nodes.contains(node)) return {};
-  return std::exchange(found->nodes[node].owners, std::move(owners));
+  node_notes& notes = found->nodes[node];
+  notes.owned = std::move(owned);
+  return std::exchange(notes.owners, std::move(owners));
+}
+
+void share_owners(graph_node node, std::span<owner_share> room) noexcept {
+  if (!any_graph_noted()) return;
+  const locked_library in;  // as long as it is noted the graph has it
+  const book* const found = in->find(node.graph().get());
+  if (found == nullptr) return;
+  const auto notes = found->nodes.find(node.get());
+  if (notes == found->nodes.end()) return;
+  for (std::size_t i = 0; i < std::min(room.size(), notes->second.owned.size()); ++i) {
+    shared_owner& owner = *notes->second.owned[i];
+    __atomic_fetch_add(&owner.shares, 1, __ATOMIC_RELAXED);
+    room[i] = owner_share{owner};
+  }
 }
 
 node_site reserve_site(CUgraph graph, call_site at) {

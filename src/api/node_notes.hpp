@@ -4,8 +4,11 @@
 #include "driver/abi.hpp"
 
 #include <weir/call_site.hpp>
+#include <weir/graph_node.hpp>
+#include <weir/kept_owner.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,9 +49,12 @@ struct node_site {
 [[nodiscard]] std::vector<node_site> noted_sites(abi::CUgraph graph);
 void note_sites(abi::CUgraph graph, const std::vector<node_site>& sites);
 
-// The user objects that a graph has for the parameters of a node; gives those before.
+// The user objects that a graph has for the parameters of a node, and what they hold; gives those before.
 [[nodiscard]] std::vector<abi::CUuserObject> note_owners(abi::CUgraph graph, abi::CUgraphNode node,
-                                                         std::vector<abi::CUuserObject> owners);
+                                                         std::vector<abi::CUuserObject> owners,
+                                                         std::vector<shared_owner*> owned);
+// Shares in what they hold: in as many as there are, of `room`.
+void share_owners(graph_node node, std::span<owner_share> room) noexcept;
 
 // The node is gone: what there was of it goes. Gives the user objects that the graph had for it.
 [[nodiscard]] std::vector<abi::CUuserObject> forget_node(abi::CUgraph graph, abi::CUgraphNode node) noexcept;

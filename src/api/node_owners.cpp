@@ -35,6 +35,7 @@ node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : node_
   }
   open_book(graph, at);
   objects_.reserve(static_cast<std::size_t>(there));
+  owned_.reserve(static_cast<std::size_t>(there));
   for (const owner_share& share : all) {
     if (share.get() == nullptr) continue;
     owner_share mine = share;
@@ -48,6 +49,7 @@ node_owners::node_owners(CUgraph graph, owner_list owners, call_site at) : node_
       check(answer, call, on, at);
     }
     objects_.push_back(object);
+    owned_.push_back(share.get());
   }
 }
 
@@ -56,7 +58,7 @@ node_owners::~node_owners() { give_up(graph_, objects_); }
 void node_owners::keep_for(CUgraphNode node) noexcept {
   std::vector<CUuserObject> before;
   try {
-    before = note_owners(graph_, node, objects_);
+    before = note_owners(graph_, node, objects_, owned_);
   } catch (...) {  // without memory the graph keeps both, to its end
   }
   objects_.clear();

@@ -4,6 +4,7 @@
 #include "api/check.hpp"
 
 #include <weir/graph_node.hpp>
+#include <weir/kept_owner.hpp>
 
 #include <vector>
 
@@ -25,6 +26,7 @@ class node_owners {
 
   CUgraph graph_;
   std::vector<CUuserObject> objects_;
+  std::vector<shared_owner*> owned_;  // what they hold
 };
 
 // The graph has so many references less.

@@ -266,5 +266,30 @@ TEST_F(CopyNode, CopiesBetweenDevices) {
   EXPECT_EQ(out[99], 31);
 }
 
+// What is read can be set again, and added elsewhere.
+TEST_F(CopyNode, ParametersThatAreReadHaveAShareOfWhatIsKept) {
+  std::optional<graph_exec> exec;
+  graph other;
+  {
+    const copy_node a = g.add(copy_parameters{std::vector<int>(100, 7), x});
+    const copy_parameters read = a.parameters();
+    EXPECT_TRUE(*detail::node_access::owners_of(read).first);
+    a.set(read);
+    EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first) << "again";
+    exec = g.instantiate();
+    static_cast<void>(other.add(read));
+  }
+  g.close();
+  drain_deferred();
+  exec->launch(s);
+  fill(s, x, 0);
+  other.instantiate().launch(s);
+  copy(s, x, out);
+  s.sync();
+  EXPECT_EQ(out[99], 7);
+  const copy_node named = other.add(copy_parameters{x, y});
+  EXPECT_FALSE(*detail::node_access::owners_of(named.parameters()).first);
+}
+
 }  // namespace
 }  // namespace weir

@@ -118,6 +118,18 @@ TEST_F(EventNodes, KeepEventsThatAreHandedOver) {
   EXPECT_TRUE(shared->done());
 }
 
+TEST_F(EventNodes, ParametersThatAreReadHaveAShareOfWhatIsKept) {
+  const event_record_node a = g.add(event_record_parameters{event{gpu}});
+  const event_wait_node b = g.add(event_wait_parameters{event{gpu}}, {a});
+  a.set(a.parameters());
+  b.set(b.parameters());
+  EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first);
+  EXPECT_TRUE(*detail::node_access::owners_of(b.parameters()).first);
+  drain_deferred();
+  g.instantiate().launch(s);
+  s.sync();
+}
+
 TEST_F(EventNodes, BadOnesAreRefused) {
   EXPECT_EQ(result_of([] { static_cast<void>(event_record_parameters{std::shared_ptr<event>{}}); }),
             errc::invalid_value);

@@ -238,5 +238,15 @@ TEST_F(FillNode, NeedsNotTheMemorysContextToBeCurrent) {
   EXPECT_EQ(at(0), 12);
 }
 
+TEST_F(FillNode, ParametersThatAreReadHaveAShareOfWhatIsKept) {
+  const auto y = std::make_shared<pinned_buffer<int>>(10);
+  const fill_node a = g.add(fill_parameters{y, 7});
+  a.set(a.parameters());
+  EXPECT_TRUE(*detail::node_access::owners_of(a.parameters()).first);
+  g.remove(a);
+  const fill_node b = g.add(fill_parameters{*y, 8});
+  EXPECT_FALSE(*detail::node_access::owners_of(b.parameters()).first);
+}
+
 }  // namespace
 }  // namespace weir
