@@ -22,6 +22,7 @@ void join_all_before_end(CUstream stream) noexcept {
   try {
     capture_part part;
     if (ask_capture(stream, part) != CUDA_SUCCESS || part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return;
+    if (is_lost(part.graph)) return;  // nothing is asked of such a graph
     std::vector<CUgraphNode> nodes = nodes_of(part.graph, {});
     static_cast<void>(set_frontier(stream, nodes.data(), nullptr, nodes.size(), CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
   } catch (...) {  // the end tells
@@ -48,6 +49,7 @@ bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_
 }
 
 void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
+  if (is_lost(graph)) return;
   report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
     for (const CUgraphNode node : nodes_of(graph, {})) {
       if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});

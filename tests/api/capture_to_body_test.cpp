@@ -157,6 +157,32 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheGraphInTheMakingWithIt) {
   EXPECT_EQ(unraised.count(), 0u);
 }
 
+// Neither is anything taken out of it, or asked.
+TEST_F(CaptureToBody, ABrokenCaptureTakesAGraphThatIsCapturedIntoWithIt) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  int asked = 0;
+  for (const bool of_the_whole : {true, false}) {
+    graph g;
+    const auto node = g.add(if_else_parameters{condition{g, 1u}});
+    const auto break_one = [&] {
+      fill(s, x, 4);
+      capture_to(t, node.body(1), [&] {
+        EXPECT_NE(detail::driver().cuStreamQuery(t.get()), abi::CUDA_SUCCESS);
+        asked = calls.count(&detail::driver_table::cuGraphGetNodes);
+      });
+    };
+    const auto failure = failure_of([&] { capture_to(s, of_the_whole ? g.ref() : node.body(0), break_one); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated) << failure->what();
+    EXPECT_EQ(calls.count(&detail::driver_table::cuGraphGetNodes), asked);
+    EXPECT_EQ(result_of([&] { static_cast<void>(g.nodes()); }), errc::illegal_state);
+  }
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
 TEST_F(CaptureToBody, ACaptureByHandOutlivesThatOfTheWhole) {
   const test::unraised_errors unraised;
   const detail::failing_table calls;
