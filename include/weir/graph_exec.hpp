@@ -132,8 +132,8 @@ class WEIR_EXPORT graph_exec {
   [[nodiscard]] bool enabled(graph_node node, call_site at = call_site::current()) const;
 
   // The node that had this tag in the graph, and not in a part of it, when this was made of it: for set() and the others,
-  // as long as that graph is there. None (a null one) if there was none; several are refused (invalid_value). No driver
-  // call.
+  // as long as that graph is there. None (a null one) if there was none; refused (invalid_value): several, and one that is
+  // gone, with its graph or out of it. No driver call.
   [[nodiscard]] graph_node find(std::string_view tag, call_site at = call_site::current()) const;
 
   // The options that it has. Never says that it was uploaded; and the driver does not tell node_priorities, so an adopted

@@ -1,5 +1,6 @@
 // api/exec_nodes.cpp - single nodes of executable graphs: set, switched off and on, found.
 #include <weir/graph_exec.hpp>
+#include <weir/to_string.hpp>
 
 #include "api/check.hpp"
 #include "api/exec_state.hpp"
@@ -19,7 +20,8 @@ using detail::usable_exec;
 namespace {
 
 [[noreturn, gnu::cold]] void fail_switching(abi::CUresult answer, const char* call, graph_node node, call_site at) {
-  detail::fail(static_cast<errc>(answer), call, detail::describe(node),
+  // A GPU's driver may crash over a node that is gone, when it is asked what that is.
+  detail::fail(static_cast<errc>(answer), call, to_string(node),
                "kernels, copies and fills can be off, of the graph that the executable was made of", at);
 }
 
@@ -49,10 +51,19 @@ graph_node graph_exec::find(std::string_view tag, call_site at) const {
   usable_exec(handle_, call, at);
   graph_node found;
   if (state_ == nullptr || tag.empty()) return found;
-  for (const auto& [name, node] : state_->tags) {
+  const detail::tag_list& noted = state_->tags;
+  for (const auto& [name, node] : noted.tags) {
     if (name != tag) continue;
     if (found) detail::fail(errc::invalid_value, call, "", fmt::format("several nodes are \"{}\"", tag), at);
-    found = graph_node{node};
+    found = graph_node{node, noted.graph};
+  }
+  if (found && !detail::is_there(noted, found.get())) {
+    detail::fail(
+        errc::invalid_value, call, "",
+        fmt::format("\"{}\" is gone, with the graph that the executable was made of or out of it; the graph has to "
+                    "be there as long as its nodes are named",
+                    tag),
+        at);
   }
   return found;
 }

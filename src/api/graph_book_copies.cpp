@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,12 +34,12 @@ class present_nodes {
 
 void copy_notes(CUgraph from, CUgraph copy, call_site at) {
   if (!any_graph_noted()) return;
-  tag_list tags = noted_tags(from);
+  auto tags = noted_tags(from).tags;
   auto children = noted_children(from);
   std::vector<node_site> sites = noted_sites(from);
   if (tags.empty() && children.empty() && sites.empty()) return;
   const present_nodes present{from, at};
-  present.keep_only(tags, &tag_list::value_type::second);
+  present.keep_only(tags, &std::pair<std::string, CUgraphNode>::second);
   present.keep_only(children, &std::pair<CUgraphNode, CUgraph>::first);
   present.keep_only(sites, &node_site::node);
   const subject on = subject::graph(from);

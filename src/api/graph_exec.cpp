@@ -89,7 +89,7 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
     void operator()(detail::exec_state* unused) const noexcept { detail::exec_state::end(unused); }
   };
   std::unique_ptr<detail::exec_state, end_state> state;
-  if (detail::tag_list tags = detail::noted_tags(handle); !tags.empty()) {
+  if (detail::tag_list tags = detail::noted_tags(handle); !tags.tags.empty()) {
     state.reset(new detail::exec_state);
     state->tags = std::move(tags);
   }

@@ -151,7 +151,8 @@ void fail_setting_in(CUresult answer, const char* call, CUgraphExec exec, graph_
     default: break;
   }
   const std::string advice = advice_on(wanted);
-  fail(static_cast<errc>(answer), call, describe(node),
+  // One that may be gone is not asked what it is: a GPU's driver may crash over it.
+  fail(static_cast<errc>(answer), call, can_be_off ? describe(node) : to_string(node),
        fmt::format("{}{}{}{}", may, *may != '\0' ? "; " : "", advice,
                    can_be_off ? "" : "; and the node has to be of the graph that the executable was made of"),
        at);

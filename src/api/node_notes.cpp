@@ -46,15 +46,24 @@ found_tag find_tag(CUgraph graph, std::string_view tag) {
 }
 
 tag_list noted_tags(CUgraph graph) {
-  tag_list tags;
-  if (!any_graph_noted()) return tags;
+  tag_list list;
+  if (!any_graph_noted()) return list;
   const locked_library in;
   const book* const found = in->find(graph);
-  if (found == nullptr) return tags;
+  if (found == nullptr) return list;
+  list.graph = graph;
+  list.book = found->number;
   for (const auto& [node, notes] : found->nodes) {
-    if (!notes.tag.empty()) tags.emplace_back(notes.tag, node);
+    if (!notes.tag.empty()) list.tags.emplace_back(notes.tag, node);
   }
-  return tags;
+  return list;
+}
+
+bool is_there(const tag_list& of, CUgraphNode node) noexcept {
+  if (!any_graph_noted()) return false;
+  const locked_library in;
+  const book* const found = in->find(of.graph);
+  return found != nullptr && found->number == of.book && found->nodes.contains(node);
 }
 
 CUgraph noted_graph_of(CUgraphNode node) {

@@ -26,8 +26,14 @@ struct found_tag {
   std::size_t count = 0;
 };
 [[nodiscard]] found_tag find_tag(abi::CUgraph graph, std::string_view tag);
-using tag_list = std::vector<std::pair<std::string, abi::CUgraphNode>>;
+// All of a graph, at some time. Its nodes may be gone later, and their handles others'.
+struct tag_list {
+  abi::CUgraph graph = nullptr;
+  unsigned long long book = 0;  // the number of the graph's notes
+  std::vector<std::pair<std::string, abi::CUgraphNode>> tags;
+};
 [[nodiscard]] tag_list noted_tags(abi::CUgraph graph);
+[[nodiscard]] bool is_there(const tag_list& of, abi::CUgraphNode node) noexcept;
 
 // The graph that has notes on the node; null if none has. For texts.
 [[nodiscard]] abi::CUgraph noted_graph_of(abi::CUgraphNode node);

@@ -241,8 +241,9 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
     const auto node = g.add(if_parameters{condition{g, 1u}});
     const graph_ref body = node.body();
     const fill_node inside = body.add(fill_parameters{x, 1});
-    const graph_node beside = g.add(empty_parameters{});
+    const fill_node beside = g.add(fill_parameters{x, 2});
     g.tag(beside, "beside");
+    graph_exec before = g.instantiate();
     const auto failure = failure_of(
         [&] { capture_to(s, body, [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }); });
     ASSERT_TRUE(failure);
@@ -260,7 +261,11 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
                                           [&] { static_cast<void>(body.node_count()); },
                                           [&] { static_cast<void>(inside.parameters()); },
                                           [&] { capture_to(s, body, [] {}); },
-                                          [&] { static_cast<void>(graph_node{beside.get()}.kind()); }};
+                                          [&] { static_cast<void>(graph_node{beside.get()}.kind()); },
+                                          [&] { before.disable(before.find("beside")); },
+                                          [&] {
+                                            before.set(before.find("beside").as<fill_node>(), fill_parameters{x, 3});
+                                          }};
     for (const auto& use : uses) {
       const auto refused = failure_of(use);
       ASSERT_TRUE(refused) << &use - uses;
@@ -270,6 +275,8 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
     if (closes) g.close();
     EXPECT_EQ(g.closed(), closes);
     EXPECT_EQ(calls.count_all() - asked, 2) << "but for the one graph that was to have it as a child";
+    before.launch(s);
+    s.sync();  // what was made of it before needs it no more
   }
   EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "and that one";
   EXPECT_EQ(unraised.count(), 0u);

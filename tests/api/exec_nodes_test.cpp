@@ -102,6 +102,42 @@ TEST_F(ExecNodes, OfOtherGraphsAreRefused) {
   EXPECT_EQ(launched(exec), 1);
 }
 
+// A driver gives their handles to others.
+TEST_F(ExecNodes, ThatAreGoneAreNotFound) {
+  graph_exec exec = [&] {
+    graph mine;
+    mine.tag(mine.add(fill_parameters{x, 1}), "clear");
+    return mine.instantiate();
+  }();
+  const fill_node other = g.add(fill_parameters{x, 2});
+  g.tag(other, "other");
+  const auto expect_gone = [](graph_exec& of, const char* tag) {
+    const auto failure = failure_of([&] { static_cast<void>(of.find(tag)); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::invalid_value);
+    EXPECT_NE(failure->advice().find("is gone"), std::string::npos) << failure->what();
+  };
+  expect_gone(exec, "clear");
+  EXPECT_FALSE(exec.find("other"));
+  EXPECT_EQ(launched(exec), 1);
+  graph_exec second = g.instantiate();
+  EXPECT_EQ(second.find("other").graph(), g.ref());
+  g.remove(other);
+  expect_gone(second, "other");
+  EXPECT_EQ(launched(second), 2);
+}
+
+// A graph's driver answers so, whoever has the handle now.
+TEST_F(ExecNodes, OfGraphsThatAreGoneAreRefused) {
+  fill_node node = g.add(fill_parameters{x, 1});
+  graph_exec exec = g.instantiate();
+  g.remove(node);
+  EXPECT_EQ(result_of([&] { exec.set(node, fill_parameters{x, 2}); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { exec.disable(node); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { static_cast<void>(exec.enabled(node)); }), errc::invalid_value);
+  EXPECT_EQ(launched(exec), 1);
+}
+
 TEST_F(ExecNodes, OfClosedExecutablesSaySo) {
   const fill_node a = g.add(fill_parameters{x, 1});
   graph_exec exec = g.instantiate();

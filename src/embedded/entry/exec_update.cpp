@@ -7,12 +7,12 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Sets what take(params) gives for the node of an executable that was made of one of the graph's.
+// Sets what take(params) gives for the node of an executable that was made of one of the graph's, which is still there.
 template <class Take>
 CUresult set(CUgraphExec exec, CUgraphNode node, Take take) {
   return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
-    if (found == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::node_params params;
     if (const CUresult status = take(params); status != CUDA_SUCCESS) return status;
     return found->set_node(node, params);
@@ -52,7 +52,8 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, 
   return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
     const model::graph* as = find_graph(child);
-    return found == nullptr || as == nullptr ? CUDA_ERROR_INVALID_VALUE : found->set_child(node, *as);
+    return found == nullptr || as == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                                           : found->set_child(node, *as);
   });
 }
 
@@ -64,16 +65,17 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
-  return guarded([&](model::process& p) -> CUresult {
+  return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
-    return found == nullptr ? CUDA_ERROR_INVALID_VALUE : found->set_enabled(node, enabled != 0);
+    return found == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                          : found->set_enabled(node, enabled != 0);
   });
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
-  return guarded([&](model::process& p) -> CUresult {
+  return with_graphs([&](model::process& p) -> CUresult {
     model::graph_exec* found = p.graph_execs.find(exec);
-    if (found == nullptr || enabled == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || enabled == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     bool is_enabled = false;
     if (const CUresult status = found->get_enabled(node, is_enabled); status != CUDA_SUCCESS) return status;
     *enabled = is_enabled ? 1 : 0;
