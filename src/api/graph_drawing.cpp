@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/graph_drawing_folds.hpp"
+#include "api/graph_drawing_labels.hpp"
 #include "api/graph_drawing_nodes.hpp"
 #include "api/graph_drawing_text.hpp"
 #include "api/graph_use.hpp"
@@ -22,36 +23,6 @@
 namespace weir {
 namespace detail {
 namespace {
-
-constexpr std::string_view black = "#000000";
-constexpr std::string_view white = "#ffffff";
-constexpr std::string_view grey = "#f2f2f2";
-
-struct kind_style {
-  std::string_view fill;
-  std::string_view text = black;
-};
-
-// The colours of Okabe and Ito, which people see apart with any kind of colour vision.
-kind_style style_of(node_kind kind) noexcept {
-  switch (kind) {
-    case node_kind::kernel: return {"#e69f00"};
-    case node_kind::copy: return {"#56b4e9"};
-    case node_kind::fill: return {"#f0e442"};
-    case node_kind::host_function: return {"#009e73", white};
-    case node_kind::allocation:
-    case node_kind::free: return {"#cc79a7"};
-    case node_kind::event_record:
-    case node_kind::event_wait: return {"#d55e00", white};
-    case node_kind::semaphore_signal:
-    case node_kind::semaphore_wait:
-    case node_kind::value_batch: return {"#0072b2", white};
-    case node_kind::child_graph:
-    case node_kind::conditional: return {grey};
-    case node_kind::empty: break;
-  }
-  return {"#bbbbbb"};
-}
 
 // Where edges to and from something drawn end: a box, or an invisible point in a frame.
 struct drawn_ends {
@@ -183,12 +154,6 @@ class drawing {
     add("}}");
   }
 
-  // The tag, what it does, the line that added it.
-  static std::string label(std::string_view tag, std::string_view what, std::string_view site) {
-    std::string all = tag.empty() ? "" : fmt::format("<B>{}</B><BR/>", html_of(tag));
-    all += html_of(what);
-    return site.empty() ? all : all + "<BR/>" + small(site);
-  }
   static std::string words(const drawn_node& node) { return node.does.empty() ? name_of(node.kind) : node.does; }
   std::string_view site(const drawn_node& node) const { return options_.call_sites ? node.site : std::string_view{}; }
 
@@ -213,18 +178,6 @@ class drawing {
     }
     if (!where.empty()) rows += fmt::format("<TR><TD>{}</TD></TR>", small(where));
     return table(rows);
-  }
-
-  static std::string cell(node_kind kind, std::string_view html) {
-    const kind_style style = style_of(kind);
-    if (style.text == black) return fmt::format("<TD BGCOLOR=\"{}\">{}</TD>", style.fill, html);
-    return fmt::format("<TD BGCOLOR=\"{}\"><FONT COLOR=\"{}\">{}</FONT></TD>", style.fill, style.text, html);
-  }
-  static std::string table(std::string_view rows) {
-    return fmt::format(R"(<TABLE BORDER="0" CELLSPACING="3" CELLBORDER="0" CELLPADDING="2">{}</TABLE>)", rows);
-  }
-  static std::string small(std::string_view text) {
-    return fmt::format("<FONT POINT-SIZE=\"8\">{}</FONT>", html_of(text));
   }
 
   // "main.cpp:12, main.cpp:13"; of many the first and the last.
