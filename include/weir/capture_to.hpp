@@ -72,7 +72,8 @@ void capture_to(stream_ref stream, graph& into, Body&& body, frontier_list after
 // the body as a part is neither instantiated nor closed meanwhile, nor is its node removed (illegal_state). Where the
 // driver has destroyed the graph, the error says so, and its owner must not. What that was a part of, the graph of a
 // conditional node or a child graph, is lost then, for drivers of GPUs crash when it is used or destroyed: weir refuses its
-// use (illegal_state), and closing and destroying it leaves it behind.
+// use (illegal_state), and closing and destroying it leaves it behind, with the owners that it keeps: they are never destroyed.
+// Executables that were made of it before are launched as ever.
 template <detail::capture_body Body>
 void capture_to(stream_ref stream, graph_ref into, Body&& body, frontier_list after = {}, capture_options options = {},
                 call_site at = call_site::current()) {
