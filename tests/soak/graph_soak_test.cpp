@@ -4,6 +4,7 @@
 #include <weir/conditional_node.hpp>
 #include <weir/copy_node.hpp>
 #include <weir/event_nodes.hpp>
+#include <weir/to_string.hpp>
 #include <weir/value_batch_node.hpp>
 
 #include <cstdlib>
@@ -81,15 +82,20 @@ class every_kind {
     for (value& one : now_.bodies) one = next();
     if (scene_.has().by_hand) {
       scene_.set(g_, now_);
-      EXPECT_TRUE(exec_.update(g_));
+      expect_updated(g_);
     } else {
-      EXPECT_TRUE(exec_.update(scene_.build(now_)));
+      expect_updated(scene_.build(now_));
     }
   }
 
   [[nodiscard]] unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
 
  private:
+  void expect_updated(const graph& to) {
+    const graph_update done = exec_.update(to);
+    EXPECT_TRUE(done) << "reason " << static_cast<int>(done.reason) << " at " << to_string(done.node) << ", a "
+                      << (done.node ? to_string(done.node.kind()) : "none");
+  }
   // Never the same, so that no value is one that was there before.
   [[nodiscard]] value next() { return values_ += 1 + below(3); }
   template <class Node>
@@ -104,7 +110,7 @@ class every_kind {
     const copy_node n = node<copy_node>("volume");
     const copy_parameters is = n.parameters();
     copy_side from = is.from();
-    from.address = const_cast<value*>(scene_.volume(now_.volume = 1 - now_.volume));
+    from.address = const_cast<value*>(scene_.volume(now_.volume = 1 - now_.volume).data());
     exec_.set(n, copy_parameters{from, is.to(), is.width_bytes(), is.height(), is.depth()});
   }
   void change_child() {

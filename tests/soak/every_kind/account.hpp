@@ -62,7 +62,8 @@ class account {
       for (std::size_t x = 1; x < 3; ++x) results_[place::rows + y * place::rows_width + x] = now.rows;
     }
     for (std::size_t i = 0; i < place::volume_size; ++i) results_[place::volume + i] = in_volume(now.volume, i);
-    for (std::size_t i = 0; i < place::allocated_size; ++i) results_[place::allocated + i] = now.allocated;
+    for (std::size_t i = 0; i < place::allocated_size; ++i)
+      results_[place::allocated + i] = has_.by_hand ? now.allocated : in_volume(0, i);
     results_[place::host] = now.host;
     ++results_[place::launches];
     results_[place::awaited] = awaited;

@@ -23,16 +23,14 @@ void must(abi::CUresult result) {
 abi::CUdeviceptr address(const void* of) { return reinterpret_cast<abi::CUdeviceptr>(of); }
 
 // A box of two by two by two, as a program that knows nothing of weir copies it.
-void copy_box(stream_ref in, const value* from, std::size_t from_pitch, value* to, std::size_t to_pitch) {
+void copy_box(stream_ref in, const value* from, value* to) {
   abi::CUDA_MEMCPY3D what;
   std::memset(&what, 0, sizeof what);
   what.srcMemoryType = what.dstMemoryType = abi::CU_MEMORYTYPE_UNIFIED;
   what.srcDevice = address(from);
-  what.srcPitch = from_pitch;
+  what.srcPitch = what.dstPitch = what.WidthInBytes = 2 * sizeof(value);
   what.dstDevice = address(to);
-  what.dstPitch = to_pitch;
   what.srcHeight = what.dstHeight = 2;
-  what.WidthInBytes = 2 * sizeof(value);
   what.Height = what.Depth = 2;
   must(driver().cuMemcpy3DAsync_v2(&what, in.get()));
 }
@@ -68,15 +66,15 @@ graph scene::build_by_capture(const settings& now) {
     });
     tag(f[1], "host");
 
-    copy_box(f[2], volume(now.volume), 2 * sizeof(value), box_.data(), pitch);
+    copy(f[2], volume(now.volume), packed_box());
     tag(f[2], "volume");
-    copy_box(f[2], box_.data(), pitch, results_.data() + place::volume, 2 * sizeof(value));
+    copy_box(f[2], box_.data(), results_.data() + place::volume);
     batch(now.batch).submit(f[2]);
     tag(f[2], "batch");
 
     {
       buffer<value> scratch{f[3], place::allocated_size};
-      fill(f[3], scratch, now.allocated);
+      copy(f[3], volume(0).first(place::allocated_size), scratch);  // an update takes no fill of what another graph has
       copy(f[3], scratch, result(place::allocated, place::allocated_size));
     }
     must(driver().cuStreamWaitEvent(f[3].get(), ready(now.events).get(), abi::CU_EVENT_WAIT_EXTERNAL));

@@ -45,10 +45,8 @@ graph scene::build_by_hand(const settings& now) {
       tagged(g.add(copy_parameters{all(line_), result(place::line, place::line_size)}, {fills}), "copy");
   const fill_node part = tagged(g.add(fill_parameters{rows().part(1, 1, 2, 2), now.rows}), "rows");
   const copy_node copied_rows = g.add(copy_parameters{rows(), row_results()}, {part});
-  const copy_node in =
-      tagged(g.add(copy_parameters{box(volume(now.volume), 2 * sizeof(value)), box(box_.data(), pitch)}), "volume");
-  const copy_node out =
-      g.add(copy_parameters{box(box_.data(), pitch), box(results_.data() + place::volume, 2 * sizeof(value))}, {in});
+  const copy_node in = tagged(g.add(copy_parameters{volume(now.volume), packed_box()}), "volume");
+  const copy_node out = g.add(copy_parameters{box(box_.data()), box(results_.data() + place::volume)}, {in});
   const allocation_node allocation = g.add(allocation_parameters::of<value>(gpu_, place::allocated_size));
   const std::span<value> memory = allocation.memory<value>();
   const fill_node filled = tagged(g.add(fill_parameters{memory, now.allocated}, {allocation}), "allocated");
@@ -81,8 +79,7 @@ void scene::set(const graph& g, const settings& now) {
   fill_with(g.find("allocated").as<fill_node>(), now.allocated);
   fill_with(g.find("child").as<child_graph_node>().child().find("fill of child").as<fill_node>(), now.child);
   for (std::size_t i = 0; i < bodies_.size(); ++i) fill_with(bodies_[i], now.bodies[i]);
-  g.find("volume").as<copy_node>().set(
-      copy_parameters{box(volume(now.volume), 2 * sizeof(value)), box(box_.data(), pitch)});
+  g.find("volume").as<copy_node>().set(copy_parameters{volume(now.volume), packed_box()});
   g.find("host").as<host_function_node>().set(host_function(now.host));
   g.find("batch").as<value_batch_node>().set(value_batch_parameters{batch(now.batch)});
   g.find("wait").as<event_wait_node>().set(event_wait_parameters{ready(now.events)});

@@ -56,7 +56,9 @@ class scene {
   [[nodiscard]] kernel_parameters store(const value& told);
   [[nodiscard]] event_ref ready(unsigned events) const { return ready_[events]; }
   [[nodiscard]] event_ref done(unsigned events) const { return done_[events]; }
-  [[nodiscard]] const value* volume(unsigned which) const { return sources_.data() + which * place::volume_size; }
+  [[nodiscard]] std::span<const value> volume(unsigned which) const {
+    return {sources_.data() + which * place::volume_size, place::volume_size};
+  }
   // The fill of each body, in the graph that was built last.
   [[nodiscard]] fill_node body(std::size_t i) const { return bodies_.at(i); }
   [[nodiscard]] std::span<value> cell(std::size_t i) { return {cells_.data() + i, 1}; }
@@ -75,16 +77,17 @@ class scene {
   }
   // Two by two by two.
   template <class T>
-  [[nodiscard]] static pitched_span<T> box(T* at, std::size_t row_bytes) {
-    return {at, 2, 2, row_bytes, 2, 2};
+  [[nodiscard]] static pitched_span<T> box(T* at) {
+    return {at, 2, 2, 2 * sizeof(T), 2, 2};
   }
+  [[nodiscard]] std::span<value> packed_box() { return {box_.data(), box_.size()}; }
 
   device gpu_;
   context_scope current_{gpu_};
   extent has_;
   stream s_{gpu_}, t_{gpu_};
   buffer<value> line_{s_, place::line_size}, rows_{s_, place::rows_height*pitch / sizeof(value)};
-  buffer<value> box_{s_, 4 * pitch / sizeof(value)};
+  buffer<value> box_{s_, place::volume_size};
   buffer<value> child_{s_, place::child_size}, awaited_there_{s_, 1}, cells_{s_, place::cell_count};
   buffer<value> stored_{s_, 1};
   pinned_buffer<value> sources_{2 * place::volume_size}, results_{place::count};
