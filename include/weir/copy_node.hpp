@@ -52,8 +52,8 @@ struct copy_side {
 // What such a node does. A plain value, complete: what is set is all of it. It has a share of the owners that it was
 // given, and the graphs and executables that it is added to or set in have theirs, for as long as they may run it.
 // In an executable a copy of one row may change its addresses and its size; of several rows nothing. Where it was added by
-// hand, both sides stay memory of the same kind (host or device); where it was captured they need not. Each
-// side stays on its device.
+// hand, both sides stay memory of the same kind (host or device); where it was captured they need not. Each side stays
+// on its device, and what is memory of a pool stays that, as does what a graph allocates.
 // From device to device it is the target's that copies: the pool of a source on another one has to let it in
 // (memory_pool_ref::set_access), else a driver refuses the node (invalid_value).
 class WEIR_EXPORT copy_parameters {

@@ -1,6 +1,7 @@
 // api/copy_node.cpp - nodes that copy.
 #include <weir/copy_node.hpp>
 
+#include "api/make_current.hpp"
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
 #include "api/node_notes.hpp"
@@ -173,6 +174,9 @@ void copy_parameters::set_on(graph_node node, call_site at) const {
       node, node_kind::copy, owners(), set_call,
       [&](abi::CUgraphNode handle) {
         const abi::CUDA_MEMCPY3D to = is_by_address(handle, at) ? by_address(made.params) : made.params;
+        // The call names no context, and memory of pools has none: where none is current an H200 takes it, but then no
+        // executable of the node takes another copy.
+        const detail::make_current current{made.context, at};
         return driver().cuGraphMemcpyNodeSetParams(handle, &to);
       },
       at);

@@ -136,8 +136,8 @@ void fail_setting_in(CUresult answer, const char* call, CUgraphExec exec, graph_
       break;
     case node_kind::copy:
       may =
-          "an executable may change addresses and size of a copy of one row, to memory of the same kinds, host or "
-          "device, and of one context";
+          "an executable may change addresses and size of a copy of one row, of several rows nothing, to memory of the "
+          "same kinds: host or device if it was added, of a pool or not, of a graph or not; and of one context";
       break;
     case node_kind::value_batch:
       may = "an executable may change the words and values of a batch, not how many there are or what each does";

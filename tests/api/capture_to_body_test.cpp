@@ -244,6 +244,7 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
     const fill_node beside = g.add(fill_parameters{x, 2});
     g.tag(beside, "beside");
     graph_exec before = g.instantiate();
+    graph other;  // made before: a driver may give a new graph the handle of the body that is gone
     const auto failure = failure_of(
         [&] { capture_to(s, body, [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }); });
     ASSERT_TRUE(failure);
@@ -256,7 +257,7 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
                                           [&] { static_cast<void>(g.instantiate()); },
                                           [&] { static_cast<void>(drawing_of(g)); },
                                           [&] { g.remove(node); },
-                                          [&] { graph{}.add(child_graph_parameters{g}); },
+                                          [&] { other.add(child_graph_parameters{g}); },
                                           [&] { capture_to(s, g, [] {}); },
                                           [&] { static_cast<void>(body.node_count()); },
                                           [&] { static_cast<void>(inside.parameters()); },
@@ -274,11 +275,11 @@ TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
     }
     if (closes) g.close();
     EXPECT_EQ(g.closed(), closes);
-    EXPECT_EQ(calls.count_all() - asked, 2) << "but for the one graph that was to have it as a child";
+    EXPECT_EQ(calls.count_all() - asked, 0);
     before.launch(s);
     s.sync();  // what was made of it before needs it no more
   }
-  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "and that one";
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "the other one, twice";
   EXPECT_EQ(unraised.count(), 0u);
   expect_ordinary();
 }

@@ -174,6 +174,39 @@ TEST_F(CopyNode, ACapturedOneIsChangedInAnExecutableToo) {
   captured.instantiate().launch(s);
   s.sync();
   EXPECT_EQ(out[0], 6);
+  copies[0].set(copy_parameters{in, y});
+  graph_exec next = captured.instantiate();
+  next.set(copies[0], copy_parameters{other, x});
+  out[0] = 0;
+  next.launch(s);
+  s.sync();
+  EXPECT_EQ(out[0], 6);
+}
+
+// A driver takes nothing else of them, whoever says so.
+TEST_F(CopyNode, RowsStayWhatTheyAreInAnExecutable) {
+  const auto rows_of = [](auto& memory, std::size_t from) { return pitched_span<int>{memory.data() + from, 5, 4, 40}; };
+  const copy_node node = g.add(copy_parameters{rows_of(in, 0), rows_of(x, 0)});
+  g.add(copy_parameters{x, out}, {node});
+  graph_exec exec = g.instantiate();
+  exec.set(node, copy_parameters{rows_of(in, 0), rows_of(x, 0)});
+  const auto other = failure_of([&] { exec.set(node, copy_parameters{rows_of(in, 5), rows_of(x, 0)}); });
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->result(), errc::invalid_value);
+  EXPECT_NE(other->advice().find("one row"), std::string::npos) << other->what();
+  node.set(copy_parameters{rows_of(in, 5), rows_of(x, 0)});
+  const graph_update changed = exec.update(g);
+  EXPECT_EQ(changed.reason, update_reason::parameters);
+  EXPECT_EQ(changed.node, node);
+  in[0] = 8;
+  in[5] = 9;
+  exec.launch(s);
+  s.sync();
+  EXPECT_EQ(out[0], 8);
+  EXPECT_TRUE(exec.update_or_reinstantiate(g).reason == update_reason::parameters);
+  exec.launch(s);
+  s.sync();
+  EXPECT_EQ(out[0], 9);
 }
 
 // Rule 150: what a memory is, is found by asking; in an executable it stays what it was.
