@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,6 +77,7 @@ struct capture_state {
   bool open = true, valid = true;
   std::map<number, std::vector<number>> frontiers{};  // by stream, also of streams that have ended
   std::map<number, std::vector<number>> recorded{};   // by event
+  std::set<number> workers{};                         // streams that have added nodes
 };
 
 // A graph as it was when it was instantiated, and what was changed since.

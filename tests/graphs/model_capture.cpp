@@ -51,7 +51,7 @@ answer model::begin_to(unsigned thread, number s, number g, std::span<const numb
   return CUDA_SUCCESS;
 }
 
-// What the streams have added must lead to what the first one has come to (9.3).
+// What the streams have come to must lead to what the first one has (9.3), if they have added anything (24.12).
 bool model::joined(const capture_state& c) {
   std::set<number> reached;
   std::vector<number> open = c.frontiers.at(c.origin);
@@ -61,7 +61,8 @@ bool model::joined(const capture_state& c) {
     if (reached.insert(n).second) open.insert(open.end(), node(n).before.begin(), node(n).before.end());
   }
   return std::ranges::all_of(c.frontiers, [&](const auto& of) {
-    return std::ranges::all_of(of.second, [&](number n) { return reached.contains(n); });
+    return !c.workers.contains(of.first) ||
+           std::ranges::all_of(of.second, [&](number n) { return reached.contains(n); });
   });
 }
 

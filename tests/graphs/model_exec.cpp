@@ -74,6 +74,12 @@ void take_over(shape& mine, const shape& theirs) {
   }
 }
 
+bool has_work(const shape& of) {
+  return std::ranges::any_of(of.entries, [](const shape::entry& e) {
+    return e.inside != nullptr ? has_work(*e.inside) : e.enabled && e.kind != node_kind::empty;
+  });
+}
+
 void forget_origins(shape& of) {
   for (shape::entry& e : of.entries) {
     e.origin = -1;
@@ -140,9 +146,11 @@ history::vertex model::run(const shape& what, history::vertex behind, const shap
 
 answer model::launch(number x, number s) {
   if (const answer refused = ask_flags(s); refused.code != CUDA_SUCCESS) return refused;
-  const history::vertex begin = run(s, {}, exec(x).last);
+  const bool works = has_work(*exec(x).what);  // launches without work are ordered by their streams only (13.7)
+  const history::vertex begin = run(s, {}, works ? exec(x).last : history::none);
   std::map<number, int> records;
-  exec(x).last = stream(s).last = run(*exec(x).what, begin, *exec(x).what, records);
+  stream(s).last = run(*exec(x).what, begin, *exec(x).what, records);
+  if (works) exec(x).last = stream(s).last;
   return CUDA_SUCCESS;
 }
 

@@ -54,8 +54,16 @@ CUresult set_child(model::graph_node& of, const CUgraphNodeParams& params) {
 
 // The call that sets a node names no context. Memory of a pool has none either, and then one has to be current.
 bool has_no_context(CUdeviceptr memory) {
+  if (model::this_thread().current() != nullptr) return false;
   const model::allocation* in = model::address_map::find(memory);
-  return in != nullptr && in->pool != nullptr && model::this_thread().current() == nullptr;
+  return in != nullptr && in->pool != nullptr;
+}
+
+bool has_no_context(const CUDA_MEMCPY3D& copy) {
+  const auto side = [](CUmemorytype type, CUdeviceptr at) {
+    return (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED) && has_no_context(at);
+  };
+  return side(copy.srcMemoryType, copy.srcDevice) || side(copy.dstMemoryType, copy.dstDevice);
 }
 
 }  // namespace
@@ -84,8 +92,11 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
 }
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* params) {
-  return set<model::copy_params>(
-      node, [&](const model::copy_params& old, model::node_params& out) { return take(params, old.in, out); });
+  return set<model::copy_params>(node, [&](const model::copy_params& old, model::node_params& out) {
+    const CUresult status = take(params, old.in, out);
+    if (status == CUDA_SUCCESS) std::get<model::copy_params>(out).fixed = has_no_context(*params);
+    return status;
+  });
 }
 
 // The array stays the driver's own.

@@ -41,7 +41,7 @@ CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> beh
   if (into != nullptr && into->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
   capture& c = capture_list::instance().acquire();
   try {
-    c.participants_.push_back({&on, {}, {}, {}});
+    c.participants_.push_back({&on, {}, false, {}, {}});
     add_missing(c.participants_.front().frontier, behind);
     c.graph_ = into != nullptr ? into : &graph::make();
   } catch (...) {
@@ -114,7 +114,7 @@ bool capture::all_joined() const {
     }
   }
   return std::ranges::all_of(participants_, [](const participant& p) {
-    return std::ranges::all_of(p.frontier, [](const graph_node* node) { return node->mark != 0; });
+    return !p.has_worked || std::ranges::all_of(p.frontier, [](const graph_node* node) { return node->mark != 0; });
   });
 }
 
@@ -156,7 +156,7 @@ capture::participant& capture::part_of(const stream& s) noexcept {
 
 void capture::join(stream& s, std::span<graph_node* const> behind) {
   if (s.capture() == nullptr) {
-    participants_.push_back({&s, {}, {}, {}});
+    participants_.push_back({&s, {}, false, {}, {}});
     s.set_capture(this);
   }
   add_missing(part_of(s).frontier, behind);
@@ -175,10 +175,11 @@ CUresult capture::add_work(stream& in, const Work& work) {
 }
 
 CUresult capture::add_node(stream& in, node_params params) {
-  std::vector<graph_node*>& frontier = part_of(in).frontier;
-  frontier.reserve(1);
-  graph_node& added = graph_->add(std::move(params), frontier);
-  frontier.assign(1, &added);
+  participant& part = part_of(in);
+  part.frontier.reserve(1);
+  graph_node& added = graph_->add(std::move(params), part.frontier);
+  part.frontier.assign(1, &added);
+  part.has_worked = true;
   return CUDA_SUCCESS;
 }
 
@@ -202,12 +203,14 @@ CUresult capture::add_made(stream& in, Make make) {
   const std::lock_guard lock{this_process().graphs_mutex};
   if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  std::vector<graph_node*>& frontier = part_of(in).frontier;
-  frontier.reserve(1);
+  participant& part = part_of(in);
+  part.frontier.reserve(1);
   graph_node* made = nullptr;
-  const CUresult status = make(frontier, made);
-  if (status == CUDA_SUCCESS) frontier.assign(1, made);
-  return status;
+  const CUresult status = make(part.frontier, made);
+  if (status != CUDA_SUCCESS) return status;
+  part.frontier.assign(1, made);
+  part.has_worked = true;
+  return CUDA_SUCCESS;
 }
 
 CUresult capture::allocate(stream& in, const CUDA_MEM_ALLOC_NODE_PARAMS& params, CUdeviceptr* out) {

@@ -88,6 +88,7 @@ class capture {
   struct participant {
     stream* in;
     std::vector<graph_node*> frontier;
+    bool has_worked;                     // whether it has added nodes of its own
     std::vector<abi::CUgraphNode> told;  // of the frontier, to one who asked
     std::vector<abi::CUgraphEdgeData> told_edges;
   };

@@ -1,4 +1,5 @@
 // model/exec_update.cpp - changing what an executable does without making another.
+#include "embedded/model/address_map.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
 #include "embedded/model/node_operations.hpp"
@@ -23,6 +24,15 @@ bool graph_exec::may_become(const exec_node& node, const node_params& params, la
   const auto disabled = disabled_.find(&node);
   if (disabled != disabled_.end()) return model::may_become({&disabled->second, 1}, node.sides, params, scratch);
   return model::may_become(operations_of(node), node.sides, params, scratch);
+}
+
+// An H200 moves a captured set to what another graph allocates by the node's own call only, not with its whole graph.
+bool graph_exec::is_moved_in_graphs(const exec_node& node, const node_params& params) {
+  const auto* const set = std::get_if<set_params>(&params);
+  if (set == nullptr || !set->captured) return false;
+  const auto disabled = disabled_.find(&node);
+  if (!is_elsewhere(disabled != disabled_.end() ? disabled->second : operations_of(node).front(), *set)) return false;
+  return address_map::find_of_graph(set->what.dst, 1) != nullptr;
 }
 
 void graph_exec::change(const exec_node& node, const node_params& params, launch_plan& scratch) {
@@ -60,6 +70,7 @@ bool graph_exec::pair_by_number(const exec_shape& of, const graph& to, exec_shap
     look_ahead(nodes, i);
     const exec_node& mine = of.nodes()[i];
     if (!of.is_same_node(to, i) || !may_become(mine, nodes[i]->params, scratch)) return false;
+    if (is_moved_in_graphs(mine, nodes[i]->params)) return false;
     out.emplace_back(&mine, nodes[i]);
   }
   return true;
@@ -71,7 +82,10 @@ exec_shape::difference graph_exec::pair(const exec_shape& of, const graph& to, e
   out.clear();
   if (const auto found = of.pair_with(to, out); found.why != CU_GRAPH_EXEC_UPDATE_SUCCESS) return found;
   for (const auto& [mine, theirs] : out) {
-    if (may_become(*mine, theirs->params, scratch)) continue;
+    if (may_become(*mine, theirs->params, scratch)) {
+      if (is_moved_in_graphs(*mine, theirs->params)) return {CU_GRAPH_EXEC_UPDATE_ERROR, theirs->handle()};
+      continue;
+    }
     const bool has_bodies = std::holds_alternative<conditional_params>(theirs->params);
     return {has_bodies ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED : CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
             theirs->handle()};

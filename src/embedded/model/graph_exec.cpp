@@ -9,6 +9,8 @@
 #include "embedded/model/process.hpp"
 #include "embedded/model/stream.hpp"
 
+#include <algorithm>
+
 namespace weir::embedded::model {
 
 using namespace abi;
@@ -133,7 +135,7 @@ CUresult graph_exec::launch(stream& in) {
   const std::lock_guard lock{mutex_};
   if (plan_.get() == nullptr || (plan_->uses_words && !may_use_words(*plan_.get()))) return CUDA_ERROR_INVALID_VALUE;
   if (plan_->memory.empty()) [[likely]] {
-    submit(in, nullptr);
+    has_work() ? submit(in, nullptr) : submit_nothing(in);
     return CUDA_SUCCESS;
   }
   graph_memory::launch memory{plan_->memory, in};
@@ -158,6 +160,23 @@ void graph_exec::submit(stream& in, graph_memory::launch* memory) {
     if (memory != nullptr) memory->order(main);
     submit_plan(main);
   });
+}
+
+// Disabled nodes have one operation each.
+bool graph_exec::has_work() const noexcept {
+  if (plan_->operations.size() != disabled_.size() || !plan_->conditionals.empty()) return true;
+  return std::ranges::any_of(plan_->steps, [](const plan_step& step) {
+    return step.kind == step_kind::record_event || step.kind == step_kind::wait_event;
+  });
+}
+
+// An H200 orders launches of one executable by their work: those that have none are ordered by their streams only.
+void graph_exec::submit_nothing(stream& in) {
+  const end_of_launch last{plan_reference{plan_.get()}.release()};
+  unfinished_plan unfinished{*plan_.get()};
+  static_cast<void>(
+      in.submit_many([&](submission& main) { main.add(make_operation(last, operation_kind::work, true)); }));
+  unfinished.finish();
 }
 
 void graph_exec::submit_plan(submission& main) {

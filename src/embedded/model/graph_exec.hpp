@@ -69,12 +69,15 @@ class graph_exec {
 
  private:
   using submission = engine::timeline::submission;
+  [[nodiscard]] bool has_work() const noexcept;
   void submit(stream& in, graph_memory::launch* memory);
+  void submit_nothing(stream& in);
   void submit_plan(submission& main);
   void submit_step(const plan_step& step, submission& to);
 
   void make_plan_own();
   [[nodiscard]] bool may_become(const exec_node& node, const node_params& params, launch_plan& scratch);
+  [[nodiscard]] bool is_moved_in_graphs(const exec_node& node, const node_params& params);
   void change(const exec_node& node, const node_params& params, launch_plan& scratch);
   [[nodiscard]] bool pair_by_number(const exec_shape& of, const graph& to, exec_shape::pairs& out,
                                     launch_plan& scratch);

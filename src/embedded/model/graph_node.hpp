@@ -21,11 +21,13 @@ struct empty_params {};
 struct set_params {
   abi::CUDA_MEMSET_NODE_PARAMS what;
   abi::CUcontext in;
+  bool captured = false;
 };
 
 struct copy_params {
   abi::CUDA_MEMCPY3D what;
   abi::CUcontext in;
+  bool fixed = false;  // executables of it take no other copy in its place
 };
 
 struct value_params {

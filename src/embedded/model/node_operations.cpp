@@ -124,6 +124,8 @@ bool may_become(std::span<const engine::operation> now, node_sides sides, const 
                 launch_plan& scratch) {
   const wanted_operations wanted{params, scratch};
   if (now.size() != wanted.all().size()) return false;
+  const node_sides after_sides = sides_of(params);
+  const bool is_fixed = sides.fixed || after_sides.fixed;
   for (std::size_t i = 0; i < now.size(); ++i) {
     const engine::operation& before = now[i];
     const engine::operation& after = wanted.all()[i];
@@ -134,9 +136,9 @@ bool may_become(std::span<const engine::operation> now, node_sides sides, const 
       const bool same_rows = a.width == b.width && a.pitch == b.pitch && a.element_size == b.element_size;
       if (a.height != b.height || (a.height > 1 && !same_rows)) return false;
     } else if (does<copy_by_number>(before)) {
-      const pitched_copy_work& a = *work_of<copy_by_number>(before).what;
-      const pitched_copy_work& b = *work_of<copy_by_number>(after).what;
-      if (a.width != b.width || a.height != b.height || a.depth != b.depth) return false;
+      if (*work_of<copy_by_number>(before).what != *work_of<copy_by_number>(after).what) return false;
+    } else if (does<copy_work>(before)) {
+      if (is_fixed && work_of<copy_work>(before) != work_of<copy_work>(after)) return false;
     } else if (does<value_wait>(before)) {
       if (work_of<value_wait>(before).size != work_of<value_wait>(after).size) return false;
     } else if (does<value_write>(before)) {
@@ -147,21 +149,14 @@ bool may_become(std::span<const engine::operation> now, node_sides sides, const 
       if (a.type != b.type || a.bodies.size() != b.bodies.size()) return false;
     }
   }
-  return sides.may_become(sides_of(params));
+  return sides.may_become(after_sides);
 }
 
 void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,
                         launch_plan& scratch) {
   // What an operation points to is changed in its place. The rest fits where may_become() has put it. So nothing needs
   // memory here, where other nodes have been changed already.
-  if (now.size() == 1 && does<copy_by_number>(now.front())) {
-    const auto* const copy = std::get_if<copy_params>(&params);
-    pitched_copy_work work;
-    if (copy != nullptr && to_work(copy->what, work) == CUDA_SUCCESS) {
-      *in.pitched_copies[now.front().as<copy_by_number>().number] = work;
-    }
-    return;
-  }
+  if (now.size() == 1 && does<copy_by_number>(now.front())) return;  // becomes only what it is
   if (now.size() == 1 && does<conditional_work>(now.front())) {
     const auto* const conditional = std::get_if<conditional_params>(&params);
     plan_conditional& node = in.conditionals[now.front().as<conditional_work>().number];
@@ -171,6 +166,10 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
   }
   const wanted_operations wanted{params, scratch};
   std::ranges::copy(wanted.all(), now.begin());
+}
+
+bool is_elsewhere(const engine::operation& set, const set_params& than) noexcept {
+  return work_of<set_work>(set).to != reinterpret_cast<std::byte*>(than.what.dst);
 }
 
 bool may_use_words(const launch_plan& in) noexcept {

@@ -25,6 +25,9 @@ void append_operations(const node_params& params, launch_plan& to);
 void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,
                         launch_plan& scratch);
 
+// Is the memory of a set another than that of the operation of one?
+[[nodiscard]] bool is_elsewhere(const engine::operation& set, const set_params& than) noexcept;
+
 // Do all words that a plan waits for or writes lie where a launch may use them?
 [[nodiscard]] bool may_use_words(const launch_plan& in) noexcept;
 

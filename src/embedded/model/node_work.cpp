@@ -57,11 +57,14 @@ side_of_node side_told(bool unified, const std::byte* at, std::size_t pitch, std
   return side;
 }
 
+memory_sort sort_of(std::uintptr_t address) noexcept {
+  const allocation* in = address_map::find(address);
+  if (in != nullptr) return in->owner == nullptr && !in->on_host ? memory_sort::of_none : memory_sort::of_context;
+  return address_map::find_of_graph(address, 1) != nullptr ? memory_sort::of_graph : memory_sort::of_context;
+}
+
 kept_side side_kept(bool unified, const std::byte* at) noexcept {
-  if (unified) return {CU_MEMORYTYPE_UNIFIED, false};
-  const bool on_host = side_of(at, 0, 0).type == CU_MEMORYTYPE_HOST;
-  const auto address = reinterpret_cast<std::uintptr_t>(at);
-  return {on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, address_map::find_of_graph(address, 1) != nullptr};
+  return {unified ? CU_MEMORYTYPE_UNIFIED : side_of(at, 0, 0).type, sort_of(reinterpret_cast<std::uintptr_t>(at))};
 }
 
 // The device that memory is on; -1 for that of the host, which all are.
@@ -119,7 +122,8 @@ set_params params_of(const set_work& work, const context& in) noexcept {
            .elementSize = work.element_size,
            .width = work.width,
            .height = work.height},
-          in.handle()};
+          in.handle(),
+          true};
 }
 
 copy_params params_of(const copy_work& work, const context& in) noexcept {
@@ -181,7 +185,9 @@ node_sides sides_of(const node_params& params) noexcept {
   if (const auto* const copy = std::get_if<copy_params>(&params)) {
     pitched_copy_work work;
     if (to_work(copy->what, work) != CUDA_SUCCESS) return {};
-    node_sides sides{.from = side_kept(work.from_unified, work.from), .to = side_kept(work.to_unified, work.to)};
+    node_sides sides{.from = side_kept(work.from_unified, work.from),
+                     .to = side_kept(work.to_unified, work.to),
+                     .fixed = copy->fixed};
     if (several) sides.from_device = device_of(work.from);
     if (several) sides.to_device = device_of(work.to);
     return sides;

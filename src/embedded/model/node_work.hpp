@@ -13,10 +13,13 @@ namespace weir::embedded::model {
 
 class context;
 
-// What a copy's side is told to be, and whether it is memory that a graph allocates. Told by its address alone, it may be any.
+// Whose memory a copy's side is: of a context or the host; of none, as that of pools and mapped memory; or of a graph.
+enum class memory_sort : std::uint8_t { of_context, of_none, of_graph };
+
+// What a copy's side is told to be, perhaps by its address alone, and its memory.
 struct kept_side {
   abi::CUmemorytype told = abi::CU_MEMORYTYPE_DEVICE;
-  bool of_graph = false;
+  memory_sort sort = memory_sort::of_context;
 
   friend bool operator==(kept_side, kept_side) noexcept = default;
 };
@@ -29,6 +32,7 @@ struct node_sides {
   kept_side to{};
   std::int8_t from_device = -1;
   std::int8_t to_device = -1;
+  bool fixed = false;  // stays what it is in every way
 
   [[nodiscard]] bool may_become(const node_sides& other) const noexcept {
     const auto agree = [](int one, int another) { return one == another || one < 0 || another < 0; };

@@ -27,6 +27,7 @@ struct copy_work {
   std::size_t bytes = 0;
   void* staging = nullptr;  // std::free()d afterwards: the driver's own copy of pageable memory that `from` points to
 
+  friend bool operator==(const copy_work&, const copy_work&) noexcept = default;
   void run() const noexcept;
 };
 
@@ -46,6 +47,7 @@ struct pitched_copy_work {
   bool from_unified = false;
 
   [[nodiscard]] std::size_t bytes() const noexcept { return width * height * depth; }
+  friend bool operator==(const pitched_copy_work&, const pitched_copy_work&) noexcept = default;
   void run() const noexcept;
 };
 

@@ -51,6 +51,40 @@ void exec_launch_cases() {
     rec_blk(r, "sync", blocking([&] { v.open(); }, [&] { return cuStreamSynchronize(s); }));
     r.k("done", c.get());
   });
+  add("exec.no_work_two_streams", [](Rec& r) {
+    // the same where nothing would overlap
+    const auto launch = [&](const char* name, auto build) {
+      Stream s(NB), u(NB);
+      VGate v;
+      Graph gr;
+      build(gr);
+      Exec x(gr);
+      if (std::string(name) == "disabled") OK(cuGraphNodeSetEnabled(x, nodes_of(gr).at(0), 0));
+      Cell c = new_cell();
+      v.arm(s);
+      OK(cuGraphLaunch(x, s));
+      OK(cuGraphLaunch(x, u));
+      mark(u, c);
+      r.k(std::string(name) + ".second_stream_early", early(c));
+      v.open();
+      OK(cuStreamSynchronize(s));
+      OK(cuStreamSynchronize(u));
+    };
+    launch("no_nodes", [](Graph&) {});
+    launch("empty_node", [](Graph& gr) { add_empty(gr, {}); });
+    launch("two_empty_nodes", [](Graph& gr) { add_empty(gr, {add_empty(gr, {})}); });
+    launch("empty_child", [](Graph& gr) {
+      Graph child;
+      add_child(gr, {}, child);
+    });
+    launch("disabled", [](Graph& gr) { add_memset(gr, {}, g.dbuf, 1, 4); });
+    launch("set", [](Graph& gr) { add_memset(gr, {}, g.dbuf, 1, 4); });
+    launch("wait_for_event", [](Graph& gr) {
+      static Event never;
+      CUgraphNode n = nullptr;
+      OK(cuGraphAddEventWaitNode(&n, gr, nullptr, 0, never));
+    });
+  });
   add("exec.same_exec_two_streams", [](Rec& r) {
     // launches of one executable graph do not overlap, in whatever streams
     Stream s(NB), u(NB);

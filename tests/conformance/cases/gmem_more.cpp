@@ -175,6 +175,67 @@ void gmem_more_cases() {
     OK(cuDeviceGetGraphMemAttribute(g.dev, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &v));
     r.k("~reserved", v);
   });
+  // Other blocks, and nodes that use them.
+  add("gmem.update_users", [](Rec& r) {
+    Stream s(NB);
+    const auto captured = [&](auto use) {
+      CUdeviceptr p = 0;
+      begin(s);
+      OK(cuMemAllocAsync(&p, 4096, s));
+      use(p);
+      OK(cuMemFreeAsync(p, s));
+      return end_ok(s);
+    };
+    const auto update = [&](const char* name, auto use) {
+      Graph a(captured(use)), b(captured(use));
+      Exec x(a);
+      rec_update(r, name, x, b);
+    };
+    update("none", [](CUdeviceptr) {});
+    update("set", [&](CUdeviceptr p) { OK(cuMemsetD32Async(p, 31, 4, s)); });
+    update("out", [&](CUdeviceptr p) { OK(cuMemcpyDtoHAsync(g.pin, p, 4, s)); });
+    update("in", [&](CUdeviceptr p) { OK(cuMemcpyHtoDAsync(p, g.pin, 4, s)); });
+    update("out_by_address", [&](CUdeviceptr p) { OK(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(g.pin), p, 4, s)); });
+    update("in_by_address", [&](CUdeviceptr p) { OK(cuMemcpyAsync(p, reinterpret_cast<CUdeviceptr>(g.pin), 4, s)); });
+    update("across", [&](CUdeviceptr p) { OK(cuMemcpyDtoDAsync(g.dbuf, p, 4, s)); });
+    update("within", [&](CUdeviceptr p) { OK(cuMemcpyDtoDAsync(p + 1024, p, 4, s)); });
+  });
+  // Sets that an update moves between a graph's memory and other memory.
+  add("gmem.update_moved_sets", [](Rec& r) {
+    struct With {
+      Graph gr;
+      CUdeviceptr p = 0, q = 0;
+      CUgraphNode set = nullptr;
+      explicit With(int of) {
+        const CUgraphNode a = add_alloc(gr, {}, 4096, &p), b = add_alloc(gr, {a}, 4096, &q);
+        const CUdeviceptr to[] = {g.dbuf, p, p + 64, q};
+        set = add_memset(gr, {b}, to[of], 1, 4);
+      }
+    };
+    const char* const names[] = {"device", "first", "first_further", "second"};
+    for (int from = 0; from < 4; ++from) {
+      for (int to = 0; to < 4; ++to) {
+        With a(from), b(to);
+        Exec x(a.gr);
+        CUgraphExecUpdateResultInfo info{};
+        r.k(std::string(names[from]) + "_to_" + names[to], cuGraphExecUpdate(x, b.gr, &info));
+        r.k(std::string(names[from]) + "_to_" + names[to] + ".result", static_cast<int>(info.result));
+      }
+    }
+    // The same graph, whose node was set.
+    With own(1);
+    Exec x(own.gr);
+    CUgraphExecUpdateResultInfo info{};
+    for (const CUdeviceptr to : {own.p + 64, own.q, g.dbuf, own.p}) {
+      const CUDA_MEMSET_NODE_PARAMS now = memset_params(to, 2, 4);
+      OK(cuGraphMemsetNodeSetParams(own.set, &now));
+      r.k(to == own.p + 64 ? "own_further"
+          : to == own.q    ? "own_second"
+          : to == own.p    ? "own_back"
+                           : "own_device",
+          cuGraphExecUpdate(x, own.gr, &info));
+    }
+  });
 }
 
 }  // namespace weir::conformance
