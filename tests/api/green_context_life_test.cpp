@@ -10,9 +10,7 @@
 #include <weir/green_context.hpp>
 #include <weir/host_function.hpp>
 
-#include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,12 +18,14 @@
 
 #include "driver/failing.hpp"
 #include "green_context_fixture.hpp"
+#include "support/green_context_end.hpp"
 
 namespace weir {
 namespace {
 
 using detail::driver_table;
 using detail::failing_table;
+using test::is_destroyed_once;
 
 using GreenContextLife = test::green_context_fixture;
 
@@ -44,15 +44,6 @@ TEST_F(GreenContextLife, AStreamKeepsItsContextAlive) {
   EXPECT_EQ(sm_part::of(*t).count(), some().count());
   t.reset();
   EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
-}
-
-// A driver lets go of what a graph keeps in its own time.
-[[nodiscard]] bool is_destroyed_once(const failing_table& calls) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-  while (calls.count(&driver_table::cuGreenCtxDestroy) == 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
-  return calls.count(&driver_table::cuGreenCtxDestroy) == 1;
 }
 
 // A graph is instantiated in the context that it was captured in, and its nodes are of that.

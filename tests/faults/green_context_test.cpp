@@ -1,10 +1,15 @@
 // green_context_test.cpp - divided devices when the driver refuses.
 #include <weir/capture.hpp>
+#include <weir/deferred.hpp>
 #include <weir/green_context.hpp>
+
+#include <optional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "faults/every_call.hpp"
+#include "support/green_context_end.hpp"
 
 namespace weir {
 namespace {
@@ -12,6 +17,7 @@ namespace {
 using test::driver_table;
 using test::every_call_may_fail;
 using test::failing_table;
+using test::is_destroyed_once;
 using test::result_of;
 using test::unraised_errors;
 
@@ -43,15 +49,19 @@ TEST_F(GreenContextFaults, StreamsInIt) {
 
 // What lets its graph live is taken before there is anything to lose.
 TEST_F(GreenContextFaults, CapturesInIt) {
-  const green_context green{by.groups[0]};
-  const stream s{green};
-  every_call_may_fail([&] { return capture(s, [] {}); });
-  begin_capture(s);
+  std::optional<green_context> green{std::in_place, by.groups[0]};
+  std::optional<stream> s{std::in_place, *green};
+  every_call_may_fail([&] { return capture(*s, [] {}); });
+  begin_capture(*s);
   failing_table faults;
   faults.fail_from(&driver_table::cuUserObjectCreate, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
-  EXPECT_EQ(end_capture(s).node_count(), 0u);
-  EXPECT_EQ(result_of([&] { begin_capture(s); }), errc::system_not_ready);
-  EXPECT_EQ(capture_status_of(s), capture_status::none);
+  EXPECT_EQ(end_capture(*s).node_count(), 0u);
+  EXPECT_EQ(result_of([&] { begin_capture(*s); }), errc::system_not_ready);
+  EXPECT_EQ(capture_status_of(*s), capture_status::none);
+  s.reset();
+  green.reset();
+  EXPECT_TRUE(is_destroyed_once(faults)) << "a graph of its streams keeps it";
+  drain_deferred();
 }
 
 TEST_F(GreenContextFaults, Using) {
