@@ -5,12 +5,12 @@
 #include "api/never_destroyed.hpp"
 #include "api/stream_state.hpp"
 #include "api/unraised.hpp"
+#include "driver/at_exit.hpp"
 #include "driver/forked_child.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -84,8 +84,8 @@ stream_identity identify(CUstream stream) noexcept {
 }
 
 void keep_host_failure(const stream_identity& stream, std::exception_ptr what) noexcept {
-  static const int at_exit = std::atexit(&report_the_rest);
-  static_cast<void>(at_exit);
+  static std::once_flag once;
+  std::call_once(once, [] { call_at_exit(&report_the_rest); });
   try {
     waiting_list& list = waiting();
     const std::lock_guard lock{list.lock};

@@ -4,6 +4,7 @@
 #include "api/captures.hpp"
 #include "api/guard.hpp"
 #include "api/never_destroyed.hpp"
+#include "driver/at_exit.hpp"
 #include "driver/forked_child.hpp"
 
 #include <weir/deferred.hpp>
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -95,7 +95,7 @@ class reclaimer {
   }
 
   static void drain_at_exit() noexcept {
-    std::atexit([] {
+    call_at_exit([] {
       instance().exiting_ = true;
       instance().drain(false);
     });

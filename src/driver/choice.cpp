@@ -1,6 +1,7 @@
 // driver/choice.cpp - which driver the process runs on: a call, else the environment, else what the machine has.
 #include "driver/choice.hpp"
 
+#include "driver/at_exit.hpp"
 #include "driver/forked_child.hpp"
 #include "driver/report.hpp"
 #include "driver/results.hpp"
@@ -109,8 +110,13 @@ bool environment_says_verify(call_site at) {
 void notice_forks() {
   static bool noticed = false;
   if (noticed) return;
-  constexpr auto in_child = [] { driver_stayed_in_parent.store(true, std::memory_order_relaxed); };
-  if (pthread_atfork(nullptr, nullptr, in_child) != 0) throw std::bad_alloc{};
+  constexpr auto before = [] { at_exit_lock.lock(); };
+  constexpr auto in_parent = [] { at_exit_lock.unlock(); };
+  constexpr auto in_child = [] {
+    at_exit_lock.unlock();
+    driver_stayed_in_parent.store(true, std::memory_order_relaxed);
+  };
+  if (pthread_atfork(before, in_parent, in_child) != 0) throw std::bad_alloc{};
   noticed = true;
 }
 

@@ -27,6 +27,7 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/at_exit.hpp"
 #include "faults/every_call.hpp"
 #include "support/child.hpp"
 #include "support/gate.hpp"
@@ -217,6 +218,24 @@ TEST_F(ForkedChild, EndsWhateverTheParentDoesMeanwhile) {
     stop = true;
     for (std::thread& t : threads) t.join();
     return WEIR_HOLDS(well == 20);
+  });
+}
+
+// exit() takes a lock of the C library's, which weir takes in passing when its thread starts.
+TEST_F(ForkedChild, EndsThoughWeirLeavesAFunctionForTheEndMeanwhile) {
+  test::in_a_fresh_process([] {
+    const stream s{device{}};  // forks are minded from here on
+    std::atomic<int> left{0};
+    std::atomic<bool> stop{false};
+    std::thread leaving{[&] {
+      while (!stop && ++left < 1'000'000) detail::call_at_exit([] {});
+    }};
+    while (left == 0) std::this_thread::yield();
+    bool well = true;
+    for (int i = 0; i < 10 && well; ++i) well = child_ends_well([] {});
+    stop = true;
+    leaving.join();
+    return WEIR_HOLDS(well);
   });
 }
 
