@@ -27,6 +27,7 @@
 #include "api/node_notes.hpp"
 #include "graph_fixture.hpp"
 #include "support/errors.hpp"
+#include "support/own_folder.hpp"
 
 namespace weir {
 namespace {
@@ -342,9 +343,8 @@ TEST_F(GraphDrawing, GraphvizTakesIt) {
 
 TEST_F(GraphDrawing, IsWrittenToAFileOrNotAtAll) {
   g.add(fill_parameters{x, 1});
-  const std::filesystem::path folder = std::filesystem::path{testing::TempDir()} / "weir-drawing";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
+  const test::own_folder own;
+  const std::filesystem::path& folder = own.path();
   const std::string path = folder / "graph.dot";
   write_drawing(g, path, {.legend = false});
   const auto text_of_file = [&] {
@@ -365,7 +365,6 @@ TEST_F(GraphDrawing, IsWrittenToAFileOrNotAtAll) {
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator{folder}, {}), 1);
   EXPECT_EQ(text_of_file(), drawing_of(g, {.legend = false})) << "what was there before";
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(GraphDrawing, ClosedOnesAndHostFunctionsAreRefused) {

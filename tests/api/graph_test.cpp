@@ -27,6 +27,7 @@
 #include "driver/table.hpp"
 #include "graph_fixture.hpp"
 #include "support/errors.hpp"
+#include "support/own_folder.hpp"
 #include "support/witness.hpp"
 
 namespace weir {
@@ -154,9 +155,8 @@ TEST_F(Graph, IsDescribedWithoutAFileLeft) {
 
 TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
   const graph g = diamond();
-  const std::filesystem::path folder = std::filesystem::path{testing::TempDir()} / "weir-write-dot";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
+  const test::own_folder own;
+  const std::filesystem::path& folder = own.path();
   const auto files = [&] { return std::distance(std::filesystem::directory_iterator{folder}, {}); };
   const auto text_of = [](const std::filesystem::path& path) {
     std::ifstream file{path};
@@ -205,7 +205,6 @@ TEST_F(Graph, IsDescribedInAFileOrNotAtAll) {
   closed.close();
   EXPECT_EQ(result_of([&] { closed.write_dot(folder / "other.dot"); }), errc::closed);
   EXPECT_EQ(files(), 2);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Graph, ClosedAndMovedOnesSaySo) {

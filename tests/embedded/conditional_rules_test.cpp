@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/own_folder.hpp"
+
 namespace weir::embedded {
 namespace {
 
@@ -238,7 +240,8 @@ TEST_F(Conditional, APictureShowsTheBodies) {
   test_graph g;
   const conditional node{g, CU_GRAPH_COND_TYPE_SWITCH, 2, 0};
   node.bodies[1].add_set(words.at(0), 1);
-  const std::string file = testing::TempDir() + "weir_conditional.dot";
+  const test::own_folder own;
+  const std::string file = own.path() / "conditional.dot";
   ASSERT_EQ(driver.cuGraphDebugDotPrint(g, file.c_str(), CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS),
             CUDA_SUCCESS);
   std::ostringstream text;
