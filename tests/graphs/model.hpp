@@ -77,7 +77,7 @@ struct capture_state {
   bool open = true, valid = true;
   std::map<number, std::vector<number>> frontiers{};  // by stream, also of streams that have ended
   std::map<number, std::vector<number>> recorded{};   // by event
-  std::set<number> workers{};                         // streams that have added nodes
+  std::set<number> left{};                            // what the first stream had come to when it was sent elsewhere
 };
 
 // A graph as it was when it was instantiated, and what was changed since.

@@ -51,18 +51,14 @@ answer model::begin_to(unsigned thread, number s, number g, std::span<const numb
   return CUDA_SUCCESS;
 }
 
-// What the streams have come to must lead to what the first one has (9.3), if they have added anything (24.12).
+// What the streams have come to must lead to another node, or the first one has come to it, once at least (9.3, 24.12).
 bool model::joined(const capture_state& c) {
-  std::set<number> reached;
-  std::vector<number> open = c.frontiers.at(c.origin);
-  while (!open.empty()) {
-    const number n = open.back();
-    open.pop_back();
-    if (reached.insert(n).second) open.insert(open.end(), node(n).before.begin(), node(n).before.end());
-  }
+  std::set<number> lead_on = c.left;
+  for (const number n : graph(c.graph).nodes) lead_on.insert(node(n).before.begin(), node(n).before.end());
+  const std::vector<number>& first = c.frontiers.at(c.origin);
+  lead_on.insert(first.begin(), first.end());
   return std::ranges::all_of(c.frontiers, [&](const auto& of) {
-    return !c.workers.contains(of.first) ||
-           std::ranges::all_of(of.second, [&](number n) { return reached.contains(n); });
+    return std::ranges::all_of(of.second, [&](number n) { return lead_on.contains(n); });
   });
 }
 
@@ -115,7 +111,10 @@ answer model::update_frontier(number s, std::span<const number> behind, unsigned
   if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
   if (std::ranges::any_of(behind, [&](number n) { return node(n).graph != c->graph; })) return CUDA_ERROR_INVALID_VALUE;
   std::vector<number>& frontier = c->frontiers[s];
-  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) frontier.clear();
+  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+    if (s == c->origin) c->left.insert(frontier.begin(), frontier.end());
+    frontier.clear();
+  }
   for (const number n : behind) {
     if (std::ranges::find(frontier, n) == frontier.end()) frontier.push_back(n);
   }

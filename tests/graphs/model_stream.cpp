@@ -19,7 +19,6 @@ number model::capture_node(number s, node_kind kind, const work& what, number ev
   const number made = add_node(c.graph, kind, what, event, c.frontiers[s]);
   node(made).captured = true;
   c.frontiers[s] = {made};
-  c.workers.insert(s);
   return made;
 }
 

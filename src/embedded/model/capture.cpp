@@ -41,7 +41,7 @@ CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> beh
   if (into != nullptr && into->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
   capture& c = capture_list::instance().acquire();
   try {
-    c.participants_.push_back({&on, {}, false, {}, {}});
+    c.participants_.push_back({&on, {}, {}, {}});
     add_missing(c.participants_.front().frontier, behind);
     c.graph_ = into != nullptr ? into : &graph::make();
   } catch (...) {
@@ -88,6 +88,7 @@ void capture::tear_down(bool keep_graph) noexcept {
   }
   participants_.clear();
   recorded_.clear();
+  left_by_first_.clear();
   graph_->set_capturing(false);
   if (graph* const left = graph_->left_behind()) {
     if (!left->capturing_inside()) left->destroy();
@@ -101,20 +102,17 @@ void capture::tear_down(bool keep_graph) noexcept {
 }
 
 // Does the work of every stream lead to what the first stream's next operation would wait for?
+// As an H200 looks at it: what a stream has come to leads to another node, perhaps one that was added by hand, or the first
+// stream has come to it, too, be it that it went on from elsewhere.
 bool capture::all_joined() const {
-  if (participants_.size() == 1) return true;
-  for (graph_node* node : graph_->nodes()) node->mark = 0;
-  std::vector<graph_node*> before = participants_.front().frontier;
-  for (graph_node* node : before) node->mark = 1;
-  while (!before.empty()) {
-    const graph_node* node = before.back();
-    before.pop_back();
-    for (graph_node* dependency : node->dependencies) {
-      if (std::exchange(dependency->mark, 1) == 0) before.push_back(dependency);
-    }
-  }
-  return std::ranges::all_of(participants_, [](const participant& p) {
-    return !p.has_worked || std::ranges::all_of(p.frontier, [](const graph_node* node) { return node->mark != 0; });
+  const auto holds = [](const std::vector<graph_node*>& nodes, const graph_node* node) {
+    return std::ranges::find(nodes, node) != nodes.end();
+  };
+  const std::vector<graph_node*>& first = participants_.front().frontier;
+  return std::ranges::all_of(participants_, [&](const participant& p) {
+    return std::ranges::all_of(p.frontier, [&](const graph_node* node) {
+      return !node->dependents.empty() || holds(first, node) || holds(left_by_first_, node);
+    });
   });
 }
 
@@ -143,10 +141,11 @@ CUresult capture::update_frontier(stream& of, std::span<graph_node* const> nodes
   if (!c->valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (std::ranges::any_of(nodes, [&](const graph_node* node) { return node->in != c->graph_; }))
     return CUDA_ERROR_INVALID_VALUE;
-  std::vector<graph_node*>& frontier = c->part_of(of).frontier;
-  std::vector<graph_node*> updated = replace ? std::vector<graph_node*>{} : frontier;
+  participant& part = c->part_of(of);
+  std::vector<graph_node*> updated = replace ? std::vector<graph_node*>{} : part.frontier;
   add_missing(updated, nodes);
-  frontier = std::move(updated);
+  if (replace && &part == &c->participants_.front()) add_missing(c->left_by_first_, part.frontier);
+  part.frontier = std::move(updated);
   return CUDA_SUCCESS;
 }
 
@@ -156,7 +155,7 @@ capture::participant& capture::part_of(const stream& s) noexcept {
 
 void capture::join(stream& s, std::span<graph_node* const> behind) {
   if (s.capture() == nullptr) {
-    participants_.push_back({&s, {}, false, {}, {}});
+    participants_.push_back({&s, {}, {}, {}});
     s.set_capture(this);
   }
   add_missing(part_of(s).frontier, behind);
@@ -179,7 +178,6 @@ CUresult capture::add_node(stream& in, node_params params) {
   part.frontier.reserve(1);
   graph_node& added = graph_->add(std::move(params), part.frontier);
   part.frontier.assign(1, &added);
-  part.has_worked = true;
   return CUDA_SUCCESS;
 }
 
@@ -209,7 +207,6 @@ CUresult capture::add_made(stream& in, Make make) {
   const CUresult status = make(part.frontier, made);
   if (status != CUDA_SUCCESS) return status;
   part.frontier.assign(1, made);
-  part.has_worked = true;
   return CUDA_SUCCESS;
 }
 

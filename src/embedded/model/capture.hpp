@@ -88,7 +88,6 @@ class capture {
   struct participant {
     stream* in;
     std::vector<graph_node*> frontier;
-    bool has_worked;                     // whether it has added nodes of its own
     std::vector<abi::CUgraphNode> told;  // of the frontier, to one who asked
     std::vector<abi::CUgraphEdgeData> told_edges;
   };
@@ -110,7 +109,8 @@ class capture {
   unsigned long long id_ = 0;      // never the same for two captures
   unsigned long long thread_ = 0;  // that began it; never the same for two threads
   graph* graph_ = nullptr;
-  std::vector<participant> participants_;                                // the first is the one that it began in
+  std::vector<participant> participants_;   // the first is the one that it began in
+  std::vector<graph_node*> left_by_first_;  // what that had come to when it was sent elsewhere
   std::unordered_map<const event*, std::vector<graph_node*>> recorded_;  // frontiers at the last records
 };
 

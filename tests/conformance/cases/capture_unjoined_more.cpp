@@ -201,6 +201,73 @@ void capture_unjoined_more_cases() {
       lab(b.t, "y");
     });
   });
+  add("capture.unjoined_but_led_on", [](Rec& r) {
+    const auto led_on = [&](const char* name, void (*act)(Branches&)) {
+      Branches b;
+      b.fork(b.s, b.e, b.t);
+      lab(b.t, "x");
+      act(b);
+      rec_end(r, name, b.s);
+    };
+    const auto behind = [](Branches& b) {
+      CUgraph into = nullptr;
+      const CUgraphNode* tip = nullptr;
+      size_t count = 0;
+      CUstreamCaptureStatus status;
+      OK(cuStreamGetCaptureInfo(b.t, &status, nullptr, &into, &tip, nullptr, &count));
+      return add_empty(into, {*tip});
+    };
+    static constexpr auto add_behind = behind;
+    led_on("by_hand", [](Branches& b) { static_cast<void>(add_behind(b)); });
+    led_on("by_hand_and_more", [](Branches& b) {
+      static_cast<void>(add_behind(b));
+      lab(b.t, "y");
+    });
+    led_on("by_another", [](Branches& b) {
+      b.fork(b.t, b.j, b.u);
+      lab(b.u, "y");
+      OK(cuStreamUpdateCaptureDependencies(b.u, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    });
+    led_on("added_to_the_first", [](Branches& b) {
+      CUgraphNode added = add_behind(b);
+      OK(cuStreamUpdateCaptureDependencies(b.s, &added, nullptr, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    });
+  });
+  add("capture.joined_then_left", [](Rec& r) {
+    const auto send_on = [](CUstream s, unsigned flags = CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
+      OK(cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, flags));
+    };
+    static constexpr auto leave = send_on;
+    rec(r, "first_left", [](Branches& b) {
+      b.fork(b.s, b.e, b.t);
+      lab(b.t, "x");
+      b.fork(b.t, b.j, b.s);
+      leave(b.s);
+      lab(b.s, "b");
+    });
+    rec(r, "other_left", [](Branches& b) {
+      b.fork(b.s, b.e, b.t);
+      lab(b.t, "x");
+      b.fork(b.s, b.f, b.u);
+      b.fork(b.t, b.j, b.u);
+      leave(b.u);
+    });
+    rec(r, "worked_again", [](Branches& b) {
+      b.fork(b.s, b.e, b.t);
+      lab(b.t, "x");
+      b.fork(b.t, b.j, b.s);
+      leave(b.s);
+      lab(b.t, "y");
+    });
+    rec(r, "idle_sent_to_a_tip", [](Branches& b) {
+      b.fork(b.s, b.e, b.t);
+      CUgraph into = nullptr;
+      CUstreamCaptureStatus status;
+      OK(cuStreamGetCaptureInfo(b.s, &status, nullptr, &into, nullptr, nullptr, nullptr));
+      CUgraphNode tip = add_empty(into, {});
+      OK(cuStreamUpdateCaptureDependencies(b.t, &tip, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    });
+  });
 }
 
 }  // namespace weir::conformance

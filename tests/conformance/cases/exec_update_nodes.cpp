@@ -161,6 +161,41 @@ void exec_update_nodes_cases() {
     r.k("set_remaining", cuGraphExecHostNodeSetParams(x, b, &p));
     rec_update(r, "update_fewer", x, gr);
   });
+  add("exec.update_moved_child", [](Rec& r) {
+    // a child graph that was moved in, not copied
+    const auto moved = [](CUgraph into, const char* label) {
+      CUgraph child = nullptr;
+      OK(cuGraphCreate(&child, 0));
+      add_label(child, {}, label);
+      CUgraphNodeParams p{};
+      p.type = CU_GRAPH_NODE_TYPE_GRAPH;
+      p.graph.graph = child;
+      p.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+      CUgraphNode n = nullptr;
+      OK(cuGraphAddNode(&n, into, nullptr, nullptr, 0, &p));
+    };
+    Graph one, other, copied, child;
+    moved(one, "a");
+    moved(other, "b");
+    add_label(child, {}, "c");
+    add_child(copied, {}, child);
+    Exec x(one), y(copied);
+    rec_update(r, "own", x, one);
+    rec_update(r, "other", x, other);
+    rec_update(r, "to_copied", x, copied);
+    rec_update(r, "copied_to_moved", y, one);
+    Graph empty_one;
+    CUgraph none = nullptr;
+    OK(cuGraphCreate(&none, 0));
+    CUgraphNodeParams p{};
+    p.type = CU_GRAPH_NODE_TYPE_GRAPH;
+    p.graph.graph = none;
+    p.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+    CUgraphNode n = nullptr;
+    OK(cuGraphAddNode(&n, empty_one, nullptr, nullptr, 0, &p));
+    Exec z(empty_one);
+    rec_update(r, "empty", z, empty_one);
+  });
 }
 
 }  // namespace weir::conformance
