@@ -77,7 +77,8 @@ struct capture_state {
   bool open = true, valid = true;
   std::map<number, std::vector<number>> frontiers{};  // by stream, also of streams that have ended
   std::map<number, std::vector<number>> recorded{};   // by event
-  std::set<number> left{};                            // what the first stream had come to when it was sent elsewhere
+  std::map<number, std::set<number>> owed{};  // by stream: what it has added or waited for, and has to be joined
+  std::set<number> left{};                    // what the first stream had come to when it was sent elsewhere
 };
 
 // A graph as it was when it was instantiated, and what was changed since.

@@ -51,14 +51,14 @@ answer model::begin_to(unsigned thread, number s, number g, std::span<const numb
   return CUDA_SUCCESS;
 }
 
-// What the streams have come to must lead to another node, or the first one has come to it, once at least (9.3, 24.12).
+// What the streams owe must lead to another node, or the first one has come to it, once at least (9.3, 24.12).
 bool model::joined(const capture_state& c) {
   std::set<number> lead_on = c.left;
   for (const number n : graph(c.graph).nodes) lead_on.insert(node(n).before.begin(), node(n).before.end());
   const std::vector<number>& first = c.frontiers.at(c.origin);
   lead_on.insert(first.begin(), first.end());
-  return std::ranges::all_of(c.frontiers, [&](const auto& of) {
-    return std::ranges::all_of(of.second, [&](number n) { return lead_on.contains(n); });
+  return std::ranges::all_of(c.owed, [&](const auto& of) {
+    return of.first == c.origin || std::ranges::all_of(of.second, [&](number n) { return lead_on.contains(n); });
   });
 }
 
@@ -113,6 +113,7 @@ answer model::update_frontier(number s, std::span<const number> behind, unsigned
   std::vector<number>& frontier = c->frontiers[s];
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
     if (s == c->origin) c->left.insert(frontier.begin(), frontier.end());
+    c->owed[s].clear();
     frontier.clear();
   }
   for (const number n : behind) {

@@ -19,6 +19,7 @@ number model::capture_node(number s, node_kind kind, const work& what, number ev
   const number made = add_node(c.graph, kind, what, event, c.frontiers[s]);
   node(made).captured = true;
   c.frontiers[s] = {made};
+  c.owed[s] = {made};
   return made;
 }
 
@@ -71,9 +72,14 @@ answer model::wait(number s, number e, unsigned flags, number& made) {
   capture_state* const theirs = event(e).capture < 0 ? nullptr : &capture(event(e).capture);
   const auto join = [&](number with) {
     stream(s).capture = with;
-    std::vector<number>& frontier = capture(with).frontiers[s];
-    for (const number n : capture(with).recorded[e]) {
+    capture_state& c = capture(with);
+    std::vector<number>& frontier = c.frontiers[s];
+    for (const number n : c.recorded[e]) {
       if (std::ranges::find(frontier, n) == frontier.end()) frontier.push_back(n);
+      if (s == c.origin) continue;
+      for (auto& [other, owed] : c.owed) {
+        if (other != c.origin && other != s && owed.erase(n) != 0) c.owed[s].insert(n);
+      }
     }
     return CUDA_SUCCESS;
   };

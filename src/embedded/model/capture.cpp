@@ -41,7 +41,7 @@ CUresult capture::begin_in(stream& on, graph* into, std::vector<graph_node*> beh
   if (into != nullptr && into->capturing()) return CUDA_ERROR_ILLEGAL_STATE;
   capture& c = capture_list::instance().acquire();
   try {
-    c.participants_.push_back({&on, {}, {}, {}});
+    c.participants_.push_back({&on, {}, {}, {}, {}});
     add_missing(c.participants_.front().frontier, behind);
     c.graph_ = into != nullptr ? into : &graph::make();
   } catch (...) {
@@ -102,15 +102,15 @@ void capture::tear_down(bool keep_graph) noexcept {
 }
 
 // Does the work of every stream lead to what the first stream's next operation would wait for?
-// As an H200 looks at it: what a stream has come to leads to another node, perhaps one that was added by hand, or the first
-// stream has come to it, too, be it that it went on from elsewhere.
+// As an H200 looks at it: what a stream owes leads to another node, perhaps one that was added by hand, or the first stream
+// has come to it, be it that it was sent elsewhere since.
 bool capture::all_joined() const {
   const auto holds = [](const std::vector<graph_node*>& nodes, const graph_node* node) {
     return std::ranges::find(nodes, node) != nodes.end();
   };
   const std::vector<graph_node*>& first = participants_.front().frontier;
   return std::ranges::all_of(participants_, [&](const participant& p) {
-    return std::ranges::all_of(p.frontier, [&](const graph_node* node) {
+    return &p == &participants_.front() || std::ranges::all_of(p.owed, [&](const graph_node* node) {
       return !node->dependents.empty() || holds(first, node) || holds(left_by_first_, node);
     });
   });
@@ -145,6 +145,7 @@ CUresult capture::update_frontier(stream& of, std::span<graph_node* const> nodes
   std::vector<graph_node*> updated = replace ? std::vector<graph_node*>{} : part.frontier;
   add_missing(updated, nodes);
   if (replace && &part == &c->participants_.front()) add_missing(c->left_by_first_, part.frontier);
+  if (replace) part.owed.clear();
   part.frontier = std::move(updated);
   return CUDA_SUCCESS;
 }
@@ -155,10 +156,20 @@ capture::participant& capture::part_of(const stream& s) noexcept {
 
 void capture::join(stream& s, std::span<graph_node* const> behind) {
   if (s.capture() == nullptr) {
-    participants_.push_back({&s, {}, {}, {}});
+    participants_.push_back({&s, {}, {}, {}, {}});
     s.set_capture(this);
   }
-  add_missing(part_of(s).frontier, behind);
+  participant& part = part_of(s);
+  add_missing(part.frontier, behind);
+  if (&part == &participants_.front()) return;
+  part.owed.reserve(part.owed.size() + behind.size());
+  // What others owed is now what it owes.
+  for (participant& other : participants_) {
+    if (&other == &part || &other == &participants_.front()) continue;
+    for (graph_node* const node : behind) {
+      if (std::erase(other.owed, node) != 0) part.owed.push_back(node);
+    }
+  }
 }
 
 template <class Work>
@@ -176,8 +187,10 @@ CUresult capture::add_work(stream& in, const Work& work) {
 CUresult capture::add_node(stream& in, node_params params) {
   participant& part = part_of(in);
   part.frontier.reserve(1);
+  part.owed.reserve(1);
   graph_node& added = graph_->add(std::move(params), part.frontier);
   part.frontier.assign(1, &added);
+  part.owed.assign(1, &added);
   return CUDA_SUCCESS;
 }
 
@@ -203,10 +216,12 @@ CUresult capture::add_made(stream& in, Make make) {
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   participant& part = part_of(in);
   part.frontier.reserve(1);
+  part.owed.reserve(1);
   graph_node* made = nullptr;
   const CUresult status = make(part.frontier, made);
   if (status != CUDA_SUCCESS) return status;
   part.frontier.assign(1, made);
+  part.owed.assign(1, made);
   return CUDA_SUCCESS;
 }
 

@@ -88,6 +88,7 @@ class capture {
   struct participant {
     stream* in;
     std::vector<graph_node*> frontier;
+    std::vector<graph_node*> owed;       // of that, what it has added or waited for: it has to be joined
     std::vector<abi::CUgraphNode> told;  // of the frontier, to one who asked
     std::vector<abi::CUgraphEdgeData> told_edges;
   };
