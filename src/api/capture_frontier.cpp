@@ -14,7 +14,6 @@
 
 namespace weir {
 
-using detail::driver;
 using detail::fail;
 
 namespace {
