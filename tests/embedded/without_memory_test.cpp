@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "memory_fixture.hpp"
+#include "graph_fixture.hpp"
 #include "out_of_memory.hpp"
 
 namespace weir::embedded {
@@ -154,6 +154,31 @@ TEST_F(WithoutMemory, StreamsWaitForEachOther) {
     EXPECT_EQ(words_at(word.address())[0], i);
   }
   EXPECT_EQ(driver.cuEventDestroy_v2(e), CUDA_SUCCESS);
+}
+
+// A launch that finds no memory keeps nothing of an executable that has nothing to do.
+TEST_F(WithoutMemory, LaunchesWithoutWork) {
+  counter ended;
+  CUuserObject object = nullptr;
+  ASSERT_EQ(driver.cuUserObjectCreate(&object, &ended, counter::count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+            CUDA_SUCCESS);
+  const test_stream s;
+  {
+    test_graph g;
+    g.add_empty();
+    ASSERT_EQ(driver.cuGraphRetainUserObject(g, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+    const test_exec run{g};
+    held gate{s};
+    const CUresult last = without_memory([&] {
+      for (;;) {
+        if (const CUresult status = driver.cuGraphLaunch(run, s); status != CUDA_SUCCESS) return status;
+      }
+    });
+    EXPECT_EQ(last, CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  s.synchronize();
+  await_destructors();
+  EXPECT_EQ(ended.calls, 1);
 }
 
 // User objects end; their destructors run when there is memory to queue them, with the next that is made.

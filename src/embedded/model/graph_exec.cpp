@@ -170,13 +170,13 @@ bool graph_exec::has_work() const noexcept {
   });
 }
 
-// An H200 orders launches of one executable by their work: those that have none are ordered by their streams only.
+// An H200 orders launches of one executable by their work: those that have none are ordered by their streams only. The
+// plan lives until the stream has come to the launch, as user objects do.
 void graph_exec::submit_nothing(stream& in) {
-  const end_of_launch last{plan_reference{plan_.get()}.release()};
-  unfinished_plan unfinished{*plan_.get()};
-  static_cast<void>(
-      in.submit_many([&](submission& main) { main.add(make_operation(last, operation_kind::work, true)); }));
-  unfinished.finish();
+  plan_reference user{plan_.get()};
+  static_cast<void>(in.submit_many(
+      [&](submission& main) { main.add(make_operation(end_of_launch{user.get()}, operation_kind::work, true)); }));
+  static_cast<void>(user.release());
 }
 
 void graph_exec::submit_plan(submission& main) {
