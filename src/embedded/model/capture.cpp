@@ -88,7 +88,6 @@ void capture::tear_down(bool keep_graph) noexcept {
   }
   participants_.clear();
   recorded_.clear();
-  left_by_first_.clear();
   graph_->set_capturing(false);
   if (graph* const left = graph_->left_behind()) {
     if (!left->capturing_inside()) left->destroy();
@@ -101,17 +100,13 @@ void capture::tear_down(bool keep_graph) noexcept {
   capture_list::instance().give_back(*this);
 }
 
-// Does the work of every stream lead to what the first stream's next operation would wait for?
-// As an H200 looks at it: what a stream owes leads to another node, perhaps one that was added by hand, or the first stream
-// has come to it, be it that it was sent elsewhere since.
+// Does what every stream owes lead to another node, perhaps one that was added by hand, or has the first stream come to it?
+// That an H200 looks for no more has been recorded: what it leads to need not lead to the end of the first stream.
 bool capture::all_joined() const {
-  const auto holds = [](const std::vector<graph_node*>& nodes, const graph_node* node) {
-    return std::ranges::find(nodes, node) != nodes.end();
-  };
   const std::vector<graph_node*>& first = participants_.front().frontier;
   return std::ranges::all_of(participants_, [&](const participant& p) {
     return &p == &participants_.front() || std::ranges::all_of(p.owed, [&](const graph_node* node) {
-      return !node->dependents.empty() || holds(first, node) || holds(left_by_first_, node);
+      return !node->dependents.empty() || std::ranges::find(first, node) != first.end();
     });
   });
 }
@@ -144,7 +139,12 @@ CUresult capture::update_frontier(stream& of, std::span<graph_node* const> nodes
   participant& part = c->part_of(of);
   std::vector<graph_node*> updated = replace ? std::vector<graph_node*>{} : part.frontier;
   add_missing(updated, nodes);
-  if (replace && &part == &c->participants_.front()) add_missing(c->left_by_first_, part.frontier);
+  if (replace && &part == &c->participants_.front()) {
+    // What it had come to has been joined, wherever it is sent now.
+    for (participant& other : c->participants_) {
+      for (graph_node* const node : part.frontier) std::erase(other.owed, node);
+    }
+  }
   if (replace) part.owed.clear();
   part.frontier = std::move(updated);
   return CUDA_SUCCESS;

@@ -110,8 +110,7 @@ class capture {
   unsigned long long id_ = 0;      // never the same for two captures
   unsigned long long thread_ = 0;  // that began it; never the same for two threads
   graph* graph_ = nullptr;
-  std::vector<participant> participants_;   // the first is the one that it began in
-  std::vector<graph_node*> left_by_first_;  // what that had come to when it was sent elsewhere
+  std::vector<participant> participants_;                                // the first is the one that it began in
   std::unordered_map<const event*, std::vector<graph_node*>> recorded_;  // frontiers at the last records
 };
 
