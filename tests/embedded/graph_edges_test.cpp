@@ -30,7 +30,18 @@ nodes dependents_of(CUgraphNode node) {
   return all;
 }
 
-// A node with many behind it, which go one by one: in the order in which they came, backwards, and by lot.
+nodes dependencies_of(CUgraphNode node) {
+  std::size_t count = 0;
+  EXPECT_EQ(driver.cuGraphNodeGetDependencies_v2(node, nullptr, nullptr, &count), CUDA_SUCCESS);
+  nodes all(count);
+  if (count != 0) {
+    EXPECT_EQ(driver.cuGraphNodeGetDependencies_v2(node, all.data(), nullptr, &count), CUDA_SUCCESS);
+  }
+  return all;
+}
+
+// Nodes between one before all and one behind all, which go one by one: in the order in which they came, backwards, and by
+// lot.
 TEST_F(GraphEdges, NodesAreTakenOutInAnyOrder) {
   constexpr std::size_t many = 1000;
   for (int way = 0; way < 3; ++way) {
@@ -38,6 +49,7 @@ TEST_F(GraphEdges, NodesAreTakenOutInAnyOrder) {
     const CUgraphNode hub = g.add_empty();
     nodes left;
     for (std::size_t i = 0; i < many; ++i) left.push_back(g.add_empty({hub}));
+    const CUgraphNode end = g.add_empty(left);
     nodes gone = left;
     if (way == 1) std::ranges::reverse(gone);
     if (way == 2) std::ranges::shuffle(gone, std::mt19937{1});
@@ -45,7 +57,9 @@ TEST_F(GraphEdges, NodesAreTakenOutInAnyOrder) {
     for (const CUgraphNode node : gone) EXPECT_EQ(driver.cuGraphDestroyNode(node), CUDA_SUCCESS);
     std::erase_if(left, [&](CUgraphNode node) { return std::ranges::find(gone, node) != gone.end(); });
     EXPECT_EQ(dependents_of(hub), left);
+    EXPECT_EQ(dependencies_of(end), left);
     left.insert(left.begin(), hub);
+    left.push_back(end);
     EXPECT_EQ(nodes_of(g), left);
   }
 }
@@ -63,6 +77,23 @@ TEST_F(GraphEdges, EdgesAreTakenOutAndComeBackLast) {
   ASSERT_EQ(driver.cuGraphAddDependencies_v2(g, from.data(), behind.data(), nullptr, many / 2), CUDA_SUCCESS);
   std::ranges::rotate(behind, behind.begin() + many / 2);
   EXPECT_EQ(dependents_of(hub), behind);
+}
+
+TEST_F(GraphEdges, EdgesToOneNodeAreTakenOutAndComeBackLast) {
+  constexpr std::size_t many = 200;
+  test_graph g;
+  nodes before;
+  for (std::size_t i = 0; i < many; ++i) before.push_back(g.add_empty());
+  const CUgraphNode end = g.add_empty(before);
+  const nodes to(many, end);
+  for (std::size_t i = 0; i < many / 2; ++i) {
+    ASSERT_EQ(driver.cuGraphRemoveDependencies_v2(g, &before[i], &end, nullptr, 1), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver.cuGraphRemoveDependencies_v2(g, before.data(), &end, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(dependencies_of(end), nodes(before.begin() + many / 2, before.end()));
+  ASSERT_EQ(driver.cuGraphAddDependencies_v2(g, before.data(), to.data(), nullptr, many / 2), CUDA_SUCCESS);
+  std::ranges::rotate(before, before.begin() + many / 2);
+  EXPECT_EQ(dependencies_of(end), before);
 }
 
 // Whatever is added and taken out, and whenever the graph is looked at, it is what a list would be.

@@ -179,7 +179,7 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependenci
     const model::graph_node* found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && dependencies == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
-    return fill_nodes(found->dependencies, dependencies, edges, count);
+    return fill_nodes(found->dependencies.all(), dependencies, edges, count);
   });
 }
 

@@ -121,7 +121,7 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
   for (graph_node* before : dependencies) before->dependents.make_room();
   graph_node* node = this_process().graph_nodes.acquire();
   try {
-    node->dependencies.assign(dependencies.begin(), dependencies.end());
+    node->dependencies.assign(dependencies);
   } catch (...) {
     this_process().graph_nodes.recycle(node);
     throw;
@@ -137,7 +137,7 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
 
 void graph::remove(graph_node& node) noexcept {
   for (graph_node* before : node.dependencies) before->dependents.erase(&node);
-  for (graph_node* after : node.dependents) std::erase(after->dependencies, &node);
+  for (graph_node* after : node.dependents) after->dependencies.erase(&node);
   nodes_.erase(&node);
   end_node(node);
 }
@@ -150,7 +150,7 @@ void graph::connect(graph_node& from, graph_node& to) {
 
 void graph::disconnect(graph_node& from, graph_node& to) noexcept {
   from.dependents.erase(&to);
-  std::erase(to.dependencies, &from);
+  to.dependencies.erase(&from);
 }
 
 bool graph::connected(const graph_node& from, const graph_node& to) noexcept {

@@ -49,7 +49,7 @@ std::shared_ptr<graph_block> find_freed(const graph& in, const device& on, std::
         &freed->block->on == &on && freed->block->users == users && freed->block->bytes >= bytes) {
       return freed->block;
     }
-    look_at(before[i]->dependencies);
+    look_at(before[i]->dependencies.all());
   }
   return nullptr;
 }

@@ -72,7 +72,7 @@ using node_params =
 struct graph_node {
   graph* in = nullptr;
   node_params params;
-  std::vector<graph_node*> dependencies;  // in the order in which the edges were added; none twice
+  node_list dependencies;  // in the order in which the edges were added; none twice
   node_list dependents;
   abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
   std::size_t mark = 0;                    // scratch of whoever walks the graph

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace weir::embedded::model {
 
 struct graph_node;
 
-// The nodes of a graph, or those that depend on a node. To take nodes out of a long list one by one costs
+// The nodes of a graph, or those before or behind a node. To take nodes out of a long list one by one costs
 // the same for each however long it is, as long as nobody reads the list in between: places are remembered meanwhile, and
 // what is taken out leaves a hole.
 //
@@ -41,6 +42,11 @@ class node_list {
   void push_back(graph_node* node) {
     (void)all();
     nodes_.push_back(node);
+  }
+  // The same for all of them, in place of what was there.
+  void assign(std::span<graph_node* const> nodes) {
+    (void)all();
+    nodes_.assign(nodes.begin(), nodes.end());
   }
   void clear() noexcept {
     (void)all();
