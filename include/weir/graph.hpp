@@ -31,6 +31,8 @@ WEIR_EXPORT void keep_in_graph(CUgraph_st* graph, chore& object, call_site at);
 
 // The context that a graph is instantiated in; null if nobody knows.
 [[nodiscard]] CUctx_st* home_of(const graph& captured) noexcept;
+// Closes the owner, and leaves the graph to the library.
+CUgraph_st* take_out_of(graph& owner) noexcept;
 
 template <class Owner>
 void keep_owner(CUgraph_st* graph, Owner&& owner, call_site at) {
@@ -282,6 +284,7 @@ class WEIR_EXPORT graph {
 
  private:
   friend CUctx_st* detail::home_of(const graph& captured) noexcept;
+  friend CUgraph_st* detail::take_out_of(graph& owner) noexcept;
   graph(CUgraph_st* handle, CUctx_st* context) noexcept : handle_{handle}, context_{context} {}
 
   CUgraph_st* handle_;

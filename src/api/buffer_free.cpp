@@ -122,14 +122,17 @@ void stream_memory::free_later(CUstream own) noexcept {
   free_when_unused(std::unique_ptr<use_list>{std::exchange(uses_, nullptr)},
                    [address = address_, stream, context = device_context_, capture = std::exchange(capture_, 0),
                     state = std::exchange(state_, nullptr)](first_failure failure) {
-                     if (is_in_capture(stream)) return chore_result::capture_open;
-                     try {
-                       const make_current current{context, call_site{}};
-                       const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
-                       if (refused_for_capture(answer, stream)) return chore_result::capture_open;
-                       if (!is_not_there(answer, capture)) failure.note(answer, "cuMemFreeAsync");
-                     } catch (...) {
-                       failure.note_exception("cuCtxPushCurrent");
+                     const bool is_there = capture == 0 || may_be_allocated(capture);
+                     if (is_there && is_in_capture(stream)) return chore_result::capture_open;
+                     if (is_there) {
+                       try {
+                         const make_current current{context, call_site{}};
+                         const CUresult answer = driver().cuMemFreeAsync(device_address(address), stream);
+                         if (refused_for_capture(answer, stream)) return chore_result::capture_open;
+                         if (!is_not_there(answer, capture)) failure.note(answer, "cuMemFreeAsync");
+                       } catch (...) {
+                         failure.note_exception("cuCtxPushCurrent");
+                       }
                      }
                      if (state != nullptr) state->drop(share::user);
                      if (capture != 0) drop_captured_memory(capture);

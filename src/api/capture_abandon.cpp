@@ -29,6 +29,16 @@ void join_all_before_end(CUstream stream) noexcept {
   }
 }
 
+// Where the driver keeps a node, nothing else can be done.
+void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
+  if (is_lost(graph)) return;
+  report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
+    for (const CUgraphNode node : nodes_of(graph, {})) {
+      if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});
+    }
+  });
+}
+
 }  // namespace
 
 driver_end end_in_driver(CUstream stream) noexcept {
@@ -48,13 +58,16 @@ bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_
          (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && scope != 0 && id != scope);
 }
 
-void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept {
-  if (is_lost(graph)) return;
-  report_what_fails(subject::graph(graph), "cuGraphDestroyNode", [&] {
-    for (const CUgraphNode node : nodes_of(graph, {})) {
-      if (!std::ranges::binary_search(before, node)) graph_ref{graph}.remove(graph_node{node, graph}, {});
-    }
-  });
+CUgraph give_up_recorded(const open_capture& what, const capture_record* record, CUgraph left) noexcept {
+  if (what.given && left != nullptr) {
+    note_captured_graph(what.id, left);  // memory nodes are not let go of
+    if (record != nullptr) take_out_recorded(left, record->before);
+    return nullptr;
+  }
+  note_nothing_captured(what.id);
+  if (left != nullptr) destroy_owned(left);
+  if (left == nullptr && what.was_there) note_destroyed(what.graph);
+  return left == nullptr && what.given ? what.graph : nullptr;
 }
 
 bool leave_to_capture(CUgraph graph) noexcept {
@@ -80,18 +93,13 @@ bool abandon_open_capture(stream_ref stream, unsigned long long scope) noexcept 
   if (in_forked_child()) return false;
   const auto ending = capture_registry::instance().take(scope);
   if (ending == nullptr) return false;  // it has ended
-  const bool given = ending->what.given;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t id = 0;
   // Past weir: what there is now is none of ours.
   if (ask_which_capture(stream.get(), status, id) == CUDA_SUCCESS && has_ended(scope, status, id)) return false;
-  if (given) join_all_before_end(stream.get());
+  if (ending->what.given) join_all_before_end(stream.get());
   const driver_end end = end_in_driver(stream.get());
-  if (given && end.graph != nullptr) take_out_recorded(end.graph, ending->before);
-  const CUgraph destroyed = given && end.graph == nullptr ? ending->what.graph : nullptr;
-  if (destroyed != nullptr) note_destroyed(destroyed);
-  if (!given) note_nothing_captured(scope);
-  if (!given && end.graph != nullptr) destroy_owned(end.graph);
+  const CUgraph destroyed = give_up_recorded(ending->what, ending.get(), end.graph);
   switch (end.answer) {
     case CUDA_SUCCESS:
     // What the body left behind when it threw is no failure of its own.

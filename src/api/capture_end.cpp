@@ -76,21 +76,13 @@ ended_capture end_and_take(stream_ref stream, const open_capture& what, const st
     destroy_orphan(orphan, nullptr);
     return {end.graph, what.home};
   }
-  if (!what.given) note_nothing_captured(what.id);
-  const bool destroyed = what.given && end.graph == nullptr;
-  if (destroyed) {
-    is_gone = orphan == nullptr;  // else there is nobody to be told
-    note_destroyed(what.graph);
-  } else if (what.given) {
-    if (record != nullptr) take_out_recorded(end.graph, record->before);
-  } else if (end.graph != nullptr) {
-    destroy_owned(end.graph);
-  }
+  const CUgraph destroyed = give_up_recorded(what, record.get(), end.graph);
+  is_gone = destroyed != nullptr && orphan == nullptr;  // else there is nobody to be told
   const errc code = static_cast<errc>(end.answer);
   std::string why = record != nullptr ? explain(code, *record, loose) : to_text(what);
-  if (destroyed) why += "; the driver has destroyed the graph that it was captured into";
+  if (destroyed != nullptr) why += "; the driver has destroyed the graph that it was captured into";
   record.reset();  // what was put off until the end may be done
-  destroy_orphan(orphan, destroyed ? what.graph : nullptr);
+  destroy_orphan(orphan, destroyed);
   fail(code, end_call, to_string(stream), std::move(why), at);
 }
 

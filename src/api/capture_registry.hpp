@@ -179,8 +179,10 @@ driver_end end_in_driver(CUstream stream) noexcept;
 // Is the stream in no capture any more, or in another one than the scope's? 0 is that of no scope.
 [[nodiscard]] bool has_ended(unsigned long long scope, CUstreamCaptureStatus status, cuuint64_t id) noexcept;
 
-// Of a graph that is somebody else's, what its capture has recorded. Where the driver keeps it, nothing else can be done.
-void take_out_recorded(CUgraph graph, const std::vector<CUgraphNode>& before) noexcept;
+// A capture has come to nothing, and its end has left that graph, or none: a given one gets rid of what was recorded (if there
+// still is a record of it), where the driver lets go of nodes; others are destroyed. Gives a given one that the driver has
+// destroyed; else null.
+[[nodiscard]] CUgraph give_up_recorded(const open_capture& what, const capture_record* record, CUgraph left) noexcept;
 
 // What was left to a capture that has ended, unless the driver has destroyed that with it.
 void destroy_orphan(CUgraph orphan, CUgraph destroyed) noexcept;

@@ -35,7 +35,7 @@ void scoped_capture_to::finish() {
 
 // There is nothing for it to destroy. The body may have moved it elsewhere.
 void scoped_capture_to::close_owner() noexcept {
-  if (owner_ != nullptr && owner_->get() == graph_.get()) static_cast<void>(owner_->release());
+  if (owner_ != nullptr && owner_->get() == graph_.get()) take_out_of(*owner_);
 }
 
 }  // namespace detail
@@ -45,10 +45,10 @@ void begin_capture_to(stream_ref stream, graph&& into, frontier_list after, capt
   try {
     static_cast<void>(detail::begin_open_capture(stream, options, false, at, &target));
   } catch (...) {
-    if (target.is_gone) static_cast<void>(into.release());
+    if (target.is_gone) detail::take_out_of(into);
     throw;
   }
-  static_cast<void>(into.release());
+  detail::take_out_of(into);
 }
 
 void begin_capture_to(stream_ref stream, graph_ref into, frontier_list after, capture_options options, call_site at) {

@@ -1,6 +1,7 @@
 // api/captured_memory.cpp - what becomes of memory that a capture has made when its buffer outlives the capture.
 #include "api/captured_memory.hpp"
 
+#include "api/graph_parts.hpp"
 #include "api/never_destroyed.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 struct captured_memory {
   unsigned long long capture = 0;
-  abi::CUgraph graph = nullptr;  // once it is captured, until it is destroyed
+  abi::CUgraph graph = nullptr;  // once it is captured, until it is destroyed; the root if that is a part of another
   int buffers = 0;
   int users = 0;           // the graph, and executables of it
   bool allocated = false;  // perhaps, for it was launched, or is in others' hands
@@ -87,8 +88,9 @@ bool may_be_allocated(unsigned long long capture) noexcept {
 }
 
 void note_captured_graph(unsigned long long capture, abi::CUgraph graph) noexcept {
+  const abi::CUgraph root = root_of(graph);
   change(capture, [&](captured_memory& memory) {
-    memory.graph = graph;
+    memory.graph = root;
     memory.users = 1;
   });
 }
@@ -104,18 +106,24 @@ void note_graph_destroyed(abi::CUgraph graph) noexcept {
   });
 }
 
+void note_graph_moved(abi::CUgraph graph, abi::CUgraph into) noexcept {
+  const abi::CUgraph root = root_of(into);
+  change_each_of(graph, [&](captured_memory& memory) { memory.graph = root; });
+}
+
 void note_graph_released(abi::CUgraph graph) noexcept {
   change_each_of(graph, [](captured_memory& memory) { memory.allocated = true; });
 }
 
 std::size_t captured_memory_share::add(abi::CUgraph graph) {
   if (!any_captured_memory()) return 0;
+  const abi::CUgraph root = root_of(graph);
   captured_memories& those = memories();
   const std::lock_guard lock{those.lock};
   const std::size_t before = captures_.size();
   captures_.reserve(before + those.all.size());
   for (captured_memory& memory : those.all) {
-    if (memory.graph != graph) continue;
+    if (memory.graph != root || std::ranges::find(captures_, memory.capture) != captures_.end()) continue;
     captures_.push_back(memory.capture);
     ++memory.users;
   }

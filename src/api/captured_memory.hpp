@@ -32,8 +32,9 @@ void drop_captured_memory(unsigned long long capture) noexcept;
 // The capture has ended: with that graph, or without one.
 void note_captured_graph(unsigned long long capture, abi::CUgraph graph) noexcept;
 void note_nothing_captured(unsigned long long capture) noexcept;
-// weir destroys the graph, or somebody else is given it.
+// weir destroys the graph, or a driver has; it is a part of another one from now on; or somebody else is given it.
 void note_graph_destroyed(abi::CUgraph graph) noexcept;
+void note_graph_moved(abi::CUgraph graph, abi::CUgraph into) noexcept;
 void note_graph_released(abi::CUgraph graph) noexcept;
 
 // An executable's share in what the graphs that it is made of allocate.
@@ -44,7 +45,7 @@ class captured_memory_share {
   captured_memory_share& operator=(const captured_memory_share&) = delete;
   ~captured_memory_share() { drop_all(); }
 
-  // Of what that graph allocates, too; gives how many captures that is of. Throws bad_alloc, and has changed nothing.
+  // Of what that graph allocates, too; gives of how many more captures that is. Throws bad_alloc, and has changed nothing.
   std::size_t add(abi::CUgraph graph);
   // The last ones less.
   void drop(std::size_t count) noexcept;

@@ -114,6 +114,7 @@ open_capture begin_open_capture(stream_ref stream, capture_options options, bool
   what.home = into != nullptr && into->home != nullptr ? into->home : what.context;
   what.options = options;
   what.scoped = scoped;
+  what.was_there = into != nullptr;
   what.given = into != nullptr && into->given;
   what.began = at;
   what.thread = thread_number();

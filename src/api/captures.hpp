@@ -26,9 +26,10 @@ struct open_capture {
   CUcontext context = nullptr;  // of the stream
   CUcontext home = nullptr;     // where the graph is to be instantiated
   capture_options options;
-  bool scoped = false;   // ended by its scope, and by nobody else
-  bool given = false;    // into a graph that is somebody else's, before and after
-  bool entered = false;  // begun past weir: somebody takes part in it, and does not end it
+  bool scoped = false;     // ended by its scope, and by nobody else
+  bool was_there = false;  // into a graph that there was before
+  bool given = false;      // which is somebody else's, before and after
+  bool entered = false;    // begun past weir: somebody takes part in it, and does not end it
   call_site began;
   unsigned long long thread = 0;  // thread_number() of who began it
   int thread_id = 0;              // the system's, for texts

@@ -2,6 +2,7 @@
 #include <weir/child_graph_node.hpp>
 #include <weir/to_string.hpp>
 
+#include "api/captured_memory.hpp"
 #include "api/conditional_bodies.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_parts.hpp"
@@ -141,7 +142,8 @@ child_graph_node add_moved_child(graph_ref to, graph&& child, dependency_list af
   CUgraphNode_st* made = nullptr;
   const auto answer = detail::try_add_node(to.get(), after, params, {}, made, at);
   if (answer != abi::CUDA_SUCCESS) fail_adding_child(answer, to.get(), child, after, true, at);
-  CUgraph_st* const part = child.release(at);
+  CUgraph_st* const part = detail::take_out_of(child);
+  detail::note_graph_moved(part, to.get());
   if (room) room->note_moved(part, to.get(), made);
   return child_graph_node{detail::known_kind{}, graph_node{made, to.get()}};
 }

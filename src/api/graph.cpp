@@ -39,6 +39,10 @@ void detail::destroy_owned(CUgraph_st* graph) noexcept {
 
 CUctx_st* detail::home_of(const graph& captured) noexcept { return captured.context_; }
 
+CUgraph_st* detail::take_out_of(graph& owner) noexcept {
+  return std::exchange(owner.handle_, closed_handle<CUgraph_st>());
+}
+
 void detail::keep_in_graph(CUgraph_st* graph, chore& object, call_site at) {
   // Until the driver has it, it is destroyed here.
   struct guard {
@@ -104,7 +108,7 @@ graph::~graph() {
 void graph::close(call_site at) {
   if (closed()) return;
   if (detail::is_lost(handle_)) {
-    static_cast<void>(release(at));
+    detail::take_out_of(*this);
     return;
   }
   CUgraph_st* const handle = detail::finished(ref(), "cuGraphDestroy", at);
@@ -119,7 +123,7 @@ void graph::close(call_site at) {
 CUgraph_st* graph::release(call_site at) {
   if (closed()) detail::fail_closed("weir::graph::release", subject::graph(handle_), at);
   detail::note_graph_released(handle_);
-  return std::exchange(handle_, detail::closed_handle<CUgraph_st>());
+  return detail::take_out_of(*this);
 }
 
 graph graph::clone(call_site at) const {

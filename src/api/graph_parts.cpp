@@ -1,6 +1,7 @@
 // api/graph_parts.cpp - which graphs are parts of others.
 #include "api/graph_parts.hpp"
 
+#include "api/captured_memory.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_library.hpp"
 
@@ -110,8 +111,9 @@ CUgraph root_of(CUgraph graph) noexcept {
 }
 
 void note_destroyed(CUgraph graph) noexcept {
-  if (!any_graph_noted()) return;
   const CUgraph root = root_of(graph);
+  if (root == graph) note_graph_destroyed(graph);
+  if (!any_graph_noted()) return;
   const locked_library in;
   if (root == graph) {
     in->drop(graph);

@@ -1,26 +1,19 @@
 // captured_memory_test.cpp - buffers that a capture makes: freed in it, or later, and what there is to free then.
-#include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/context.hpp>
-#include <weir/copy.hpp>
-#include <weir/deferred.hpp>
 #include <weir/fill.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
-#include <weir/memory_nodes.hpp>
 #include <weir/memory_pool.hpp>
-#include <weir/pinned_buffer.hpp>
 
-#include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "captured_memory_fixture.hpp"
 #include "driver/table.hpp"
 #include "support/errors.hpp"
-#include "support/unraised.hpp"
 #include "support/witness.hpp"
 
 namespace weir {
@@ -30,43 +23,7 @@ using detail::driver;
 using test::failure_of;
 using test::result_of;
 
-// Whatever becomes of a buffer, nothing is reported, nothing is left for later, and no graph's memory stays behind.
-class CapturedMemory : public ::testing::Test {
- protected:
-  CapturedMemory() { drain_deferred(); }
-  ~CapturedMemory() override {
-    drain_deferred();
-    s.sync();
-    EXPECT_EQ(deferred_count(), 0u);
-    EXPECT_EQ(unraised.count(), 0u);
-    trim_graph_memory(gpu);  // an H200 counts what is free as used until then
-    EXPECT_EQ(graph_memory_of(gpu).used, used_before);
-  }
-
-  using optional_buffer = std::optional<buffer<int>>;
-
-  // A graph whose launch leaves memory behind, full of that value.
-  [[nodiscard]] graph capture_memory(optional_buffer& made, int value) {
-    return capture(s, [&] {
-      made.emplace(s, size);
-      fill(s, *made, value);
-    });
-  }
-  [[nodiscard]] int first_of(const buffer<int>& x) {
-    copy(s, x, host);
-    s.sync();
-    return host[0];
-  }
-
-  // So much that an address which is free is the next one's.
-  static constexpr std::size_t size = 1 << 18;
-
-  device gpu;
-  stream s{gpu};
-  pinned_buffer<int> host{size};
-  unsigned long long used_before = graph_memory_of(gpu).used;
-  test::unraised_errors unraised;
-};
+using CapturedMemory = test::captured_memory_fixture;
 
 // Memory of the capture's own is freed in it, as by close(): its graph may be launched again and again.
 TEST_F(CapturedMemory, IsFreedInTheCapture) {
@@ -185,67 +142,6 @@ TEST_F(CapturedMemory, OfAStreamThatAnotherUsedHasNothingToFreeEither) {
     x.reset();
   }
   drain_deferred();
-}
-
-// A driver gives the addresses of a graph that is gone to the next one, so that a free would hit that one's memory.
-TEST_F(CapturedMemory, FreesNoOtherGraphsMemory) {
-  int at_the_same_address = 0;
-  const auto expect_own = [&](optional_buffer& x) {
-    const int* const address = x->data();
-    optional_buffer y;
-    const graph g = capture_memory(y, 6);
-    if (y->data() == address) ++at_the_same_address;
-    const graph_exec run = g.instantiate();
-    run.launch(s);
-    x.reset();
-    drain_deferred();
-    EXPECT_EQ(first_of(*y), 6);
-    EXPECT_EQ(result_of([&] { run.launch(s); }), errc::invalid_value) << "not freed yet";
-  };
-  {
-    SCOPED_TRACE("a capture that broke");
-    optional_buffer x;
-    EXPECT_EQ(result_of([&] {
-                static_cast<void>(capture(s, [&] {
-                  x.emplace(s, size);
-                  EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
-                }));
-              }),
-              errc::stream_capture_invalidated);
-    expect_own(x);
-  }
-  {
-    SCOPED_TRACE("a body that threw");
-    optional_buffer x;
-    EXPECT_THROW(static_cast<void>(capture(s,
-                                           [&] {
-                                             x.emplace(s, size);
-                                             throw 4;
-                                           })),
-                 int);
-    expect_own(x);
-  }
-  {
-    SCOPED_TRACE("a graph that nobody instantiated");
-    optional_buffer x;
-    static_cast<void>(capture_memory(x, 1));
-    expect_own(x);
-  }
-  {
-    SCOPED_TRACE("one that was closed");
-    optional_buffer x;
-    capture_memory(x, 1).close();
-    expect_own(x);
-  }
-  {
-    SCOPED_TRACE("an executable that nobody launched");
-    optional_buffer x;
-    static_cast<void>(capture_memory(x, 1).instantiate());
-    expect_own(x);
-  }
-#if !defined(__SANITIZE_ADDRESS__)  // where the embedded driver gives no address out again
-  EXPECT_GT(at_the_same_address, 0) << "or this tests nothing";
-#endif
 }
 
 TEST_F(CapturedMemory, KeptByItsGraphHasNothingToFreeBeforeALaunch) {
