@@ -23,8 +23,8 @@ CUresult model::use(number s) {
 }
 
 answer model::begin(unsigned thread, number s, CUstreamCaptureMode mode) {
-  if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult refused = use(s); refused != CUDA_SUCCESS) return refused;
   if (stream(s).kind == stream_kind::legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream(s).capture >= 0) return CUDA_ERROR_ILLEGAL_STATE;
   const number g = make_graph();

@@ -38,8 +38,11 @@ CUresult ask(CUstream stream, CUstreamCaptureStatus* status, Question question, 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   return guarded([&](model::process& p) -> CUresult {
     model::stream* on = nullptr;
+    if (!known(mode)) {  // found before the legacy stream's use breaks the captures of blocking ones
+      const CUresult status = find_stream_to_ask(p, stream, on);
+      return status == CUDA_SUCCESS || status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? CUDA_ERROR_INVALID_VALUE : status;
+    }
     if (const CUresult status = find_stream(p, stream, on); status != CUDA_SUCCESS) return status;
-    if (!known(mode)) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock{p.graphs_mutex};
     return model::capture::begin(*on, mode);
   });

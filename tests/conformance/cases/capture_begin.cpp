@@ -38,6 +38,21 @@ void capture_begin_cases() {
     r.k("broken", cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(3)));
     rec_end(r, "end", s);
   });
+  add("capture.begin_legacy_beside", [](Rec& r) {
+    // in the legacy stream while a blocking one captures: is that found first, and does it break the capture?
+    const auto ask = [&](const std::string& name, CUstreamCaptureMode inside, CUstream stream, int mode) {
+      Stream b(BL);
+      begin(b, inside);
+      lab(b, "a");
+      r.k(name, cuStreamBeginCapture(stream, static_cast<CUstreamCaptureMode>(mode)));
+      r.k(name + ".status", capture_status(b));
+      rec_end(r, name + ".end", b);
+    };
+    ask("bad_mode", RELAXED, LEGACY, 3);
+    ask("bad_mode_null", LOCAL, nullptr, 3);
+    ask("mode", RELAXED, LEGACY, RELAXED);
+    ask("mode_null", LOCAL, nullptr, GLOBAL);
+  });
   add("capture.begin_twice", [](Rec& r) {
     Stream s(NB);
     r.k("first", cuStreamBeginCapture(s, GLOBAL));

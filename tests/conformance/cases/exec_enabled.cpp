@@ -1,4 +1,6 @@
 // cases/exec_enabled.cpp - switching nodes off.
+#include <optional>
+
 #include "cases/graph_update.hpp"
 #include "probe/probe.hpp"
 
@@ -87,6 +89,27 @@ void exec_enabled_cases() {
     rec_update(r, "update", x, gr);
     OK(cuGraphNodeGetEnabled(x, m, &en));
     r.k("enabled_after_update", en);
+  });
+  add("exec.nodes_graph_gone", [](Rec& r) {
+    // the nodes' handles outlive their graph, where an executable was made of it
+    Stream s(NB);
+    Cell c = new_cell();
+    CUgraphNode m = nullptr;
+    std::optional<Exec> x;
+    {
+      Graph gr;
+      m = add_memset(gr, {}, c.d, 1);
+      x.emplace(gr);
+    }
+    CUDA_MEMSET_NODE_PARAMS p = memset_params(c.d, 4);
+    r.k("set", cuGraphExecMemsetNodeSetParams(*x, m, &p, g.ctx));
+    OK(cuGraphLaunch(*x, s));
+    OK(cuStreamSynchronize(s));
+    r.k("value", c.get());
+    r.k("disable", cuGraphNodeSetEnabled(*x, m, 0));
+    unsigned en = 9;
+    r.k("get_enabled", cuGraphNodeGetEnabled(*x, m, &en));
+    r.k("enabled", en);
   });
 }
 
