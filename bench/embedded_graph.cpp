@@ -62,24 +62,26 @@ costs measure_costs(std::size_t size, int times) {
 // graphs of very many nodes, too many for any cache, is the processors'.
 costs measure_many() { return measure_costs<processor_clock>(many, batches_of_many); }
 
-// Nodes behind one, destroyed one by one in the order in which they came.
-double measure_removal() {
-  constexpr std::size_t leaves = 100'000;
+// Nodes behind one, or before one, destroyed one by one in the order in which they came.
+enum class of_one { behind, before };
+double measure_removal(of_one where) {
+  constexpr std::size_t removed = 100'000;
   const auto& table = raw();
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < batches_of_many; ++i) {
     CUgraph graph = nullptr;
-    CUgraphNode hub = nullptr;
+    CUgraphNode one = nullptr;
     ok(table.cuGraphCreate(&graph, 0));
-    ok(table.cuGraphAddEmptyNode(&hub, graph, nullptr, 0));
-    std::vector<CUgraphNode> behind(leaves);
-    for (CUgraphNode& leaf : behind) ok(table.cuGraphAddEmptyNode(&leaf, graph, &hub, 1));
+    if (where == of_one::behind) ok(table.cuGraphAddEmptyNode(&one, graph, nullptr, 0));
+    std::vector<CUgraphNode> all(removed);
+    for (CUgraphNode& node : all) ok(table.cuGraphAddEmptyNode(&node, graph, &one, one == nullptr ? 0 : 1));
+    if (where == of_one::before) ok(table.cuGraphAddEmptyNode(&one, graph, all.data(), all.size()));
     best = std::min(best, time_once<processor_clock>([&] {
-                      for (const CUgraphNode leaf : behind) ok(table.cuGraphDestroyNode(leaf));
+                      for (const CUgraphNode node : all) ok(table.cuGraphDestroyNode(node));
                     }));
     ok(table.cuGraphDestroy(graph));
   }
-  return best / leaves;
+  return best / removed;
 }
 
 std::size_t allocated() {
@@ -150,11 +152,14 @@ const registration update{
     {.name = "embedded/graph/update", .unit = a_node, .budget = 100, .runs_on = on::embedded, .measure = [] {
        return measure_costs(nodes, batches).update;
      }}};
-const registration removal{{.name = "embedded/graph/remove",
-                            .unit = a_node,
-                            .budget = 500,
-                            .runs_on = on::embedded,
-                            .measure = measure_removal}};
+const registration removal{
+    {.name = "embedded/graph/remove", .unit = a_node, .budget = 500, .runs_on = on::embedded, .measure = [] {
+       return measure_removal(of_one::behind);
+     }}};
+const registration removal_before{
+    {.name = "embedded/graph/remove_before", .unit = a_node, .budget = 500, .runs_on = on::embedded, .measure = [] {
+       return measure_removal(of_one::before);
+     }}};
 const registration sets_of_many{
     {.name = "embedded/graph/million/sets", .unit = a_node, .budget = 15, .runs_on = on::embedded, .measure = [] {
        return measure_many().run;
