@@ -52,9 +52,10 @@ class WEIR_EXPORT scoped_capture_to {
 // Strong: if the body throws, or a stream was not joined (stream_capture_unjoined), the graph is as it was before, but for
 // what it keeps; only a graph that allocates or frees holds on to its nodes, and what cannot be taken out is told to
 // on_unraised_error. There is one exception: if the capture breaks (stream_capture_invalidated), or a stream that joined
-// past weir was not joined, the driver destroys the graph: `into` is closed then. And if the body ends the capture past
-// weir (illegal_state), the graph is what that end made of it: with what was recorded, or, where that end failed, destroyed;
-// then release() it.
+// past weir was not joined, the driver destroys the graph: `into` is closed then; if the body has moved the graph elsewhere,
+// release() that. And if the body ends the capture past weir (illegal_state), the graph is what that end made of it: with
+// what was recorded, or, where that end failed, destroyed; then release() it. An object that the graph was moved out of has
+// to be there to the end, too.
 // Refused, with nothing begun: what capture() refuses, a graph that is being captured already (illegal_state), and, by
 // name, a node that is none or of another graph (invalid_value). With drivers before CUDA 12.3: call_requires_newer_driver.
 // cuStreamBeginCaptureToGraph, cuGraphGetNodes, cuStreamGetCaptureInfo, cuStreamEndCapture.

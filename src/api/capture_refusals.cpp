@@ -100,6 +100,7 @@ void refuse_captured_part(CUgraph graph, CUgraphNode node, const char* call, cal
 }
 
 void refuse_memory_in_body(unsigned long long capture, CUstream stream, const char* call, call_site at) {
+  if (capture == 0) return;  // as one that was broken while it began has no id either
   CUgraph into = nullptr;
   const std::string begun = text_of([&](const capture_record& record) {
     if (record.what.id != capture || !record.what.given) return false;

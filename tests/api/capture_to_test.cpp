@@ -262,6 +262,29 @@ TEST_F(CaptureTo, ABrokenCaptureTakesTheGraphWithIt) {
   expect_ordinary();
 }
 
+// weir has no way to know who owns it by then.
+TEST_F(CaptureTo, OneThatTheBodyHasMovedAwayIsReleased) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  std::optional<graph> elsewhere;
+  EXPECT_EQ(result_of([&] {
+              capture_to(s, g, [&] {
+                elsewhere.emplace(std::move(g));
+                g = graph{};
+                break_capture();
+              });
+            }),
+            errc::stream_capture_invalidated);
+  EXPECT_FALSE(g.closed()) << "another one by now";
+  ASSERT_TRUE(elsewhere);
+  EXPECT_FALSE(elsewhere->closed());
+  static_cast<void>(elsewhere->release());
+  elsewhere.reset();
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
 TEST_F(CaptureTo, OneThatBrokeAndThrewTakesTheGraphWithIt) {
   const test::unraised_errors unraised;
   EXPECT_THROW(capture_to(s, g,
