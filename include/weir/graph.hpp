@@ -156,7 +156,9 @@ class WEIR_EXPORT graph_ref {
   // A name of a node, for finding it again and for texts and pictures. A later one replaces an earlier one, an empty one
   // takes it away; several nodes may have the same. Handles do not survive copying a graph; tags do: clone(),
   // child_graph_parameters and instantiate() take them along. They go with the node and with the graph; of a graph that
-  // somebody else destroys, with the last that it leaves behind. cuUserObjectCreate, cuGraphRetainUserObject, once a graph.
+  // somebody else destroys, with the last that it leaves behind. Refused (invalid_value): a node that is another graph's, or
+  // gone, unless it was added through weir and taken out past it. cuUserObjectCreate, cuGraphRetainUserObject, once a graph;
+  // cuGraphGetNodes for the first tag of a node that was not added through weir.
   void tag(graph_node node, std::string_view name, call_site at = call_site::current()) const;
   // The tag; empty if it has none. No driver call.
   [[nodiscard]] std::string tag_of(graph_node node, call_site at = call_site::current()) const;

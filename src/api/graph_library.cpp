@@ -26,6 +26,12 @@ guarded_library& the_library() {
 
 locked_library::locked_library() : all_{the_library().all}, lock_{the_library().lock} {}
 
+node_notes& library::notes_on(book& of, CUgraphNode node) {
+  const auto [notes, is_new] = of.nodes.try_emplace(node);
+  if (is_new) notes->second.number = ++last_number;
+  return notes->second;
+}
+
 std::vector<CUuserObject> library::forget(book& of, CUgraphNode node) noexcept {
   for (auto next = of.parts.begin(); next != of.parts.end();) {
     const CUgraph part = *next++;

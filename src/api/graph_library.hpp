@@ -15,6 +15,7 @@
 namespace weir::detail {
 
 struct node_notes {
+  unsigned long long number = 0;  // of all that there ever were, books too
   std::string tag;
   std::vector<CUuserObject> owners;
   std::vector<shared_owner*> owned;  // what those hold
@@ -51,6 +52,9 @@ struct library {
     const book* const known = find(part);
     return known != nullptr && known->whole == of && known->node == node;
   }
+
+  // The notes on a node; new ones if there are none.
+  [[nodiscard]] node_notes& notes_on(book& of, CUgraphNode node);
 
   // What there is of a node but where it was made. Gives the user objects that the graph had for it.
   std::vector<CUuserObject> forget(book& of, CUgraphNode node) noexcept;

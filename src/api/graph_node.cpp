@@ -4,6 +4,7 @@
 
 #include "api/check.hpp"
 #include "api/driver_edges.hpp"
+#include "api/driver_frontier.hpp"
 #include "api/graph_book.hpp"
 #include "api/graph_use.hpp"
 #include "api/node_calls.hpp"
@@ -120,10 +121,11 @@ void graph_ref::tag(graph_node node, std::string_view name, call_site at) const 
   constexpr const char* call = "weir::graph_ref::tag";
   CUgraph_st* const graph = usable(*this, call, at);
   detail::expect_node_of(node, graph, call, at);
-  if (node.graph().get() == nullptr) {  // nobody told whose it is
-    const std::vector<graph_node> all = nodes(at);
-    if (std::ranges::find(all, node) == all.end()) {
-      detail::fail(errc::invalid_value, call, to_string(*this), to_string(node) + " is no node of it", at);
+  const bool is_told = node.graph().get() != nullptr;
+  if (!is_told || !detail::is_known_node(graph, node.get())) {
+    const std::vector<CUgraphNode_st*> all = detail::nodes_of(graph, at);
+    if (std::ranges::find(all, node.get()) == all.end()) {
+      detail::fail(errc::invalid_value, call, to_string(*this), to_string(node) + " is no node of it, or gone", at);
     }
   }
   if (!name.empty()) detail::open_book(graph, at);

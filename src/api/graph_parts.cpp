@@ -68,6 +68,7 @@ void room_for_parts::note_conditional(CUgraph graph, CUgraphNode node, unsigned 
   if (found == nullptr) return;
   notes_by_node::node_type entry = memory_->notes.extract(memory_->notes.begin());
   entry.key() = node;
+  entry.mapped().number = ++in->last_number;
   noted_conditional& what = entry.mapped().conditional;
   what.type = type;
   what.bodies.assign(bodies.begin(), bodies.end());

@@ -16,7 +16,7 @@ void note_tag(CUgraph graph, CUgraphNode node, std::string_view tag) {
   book* const found = in->find(graph);
   if (found == nullptr) return;
   if (!tag.empty()) {
-    found->nodes[node].tag = tag;
+    in->notes_on(*found, node).tag = tag;
   } else if (const auto notes = found->nodes.find(node); notes != found->nodes.end()) {
     notes->second.tag.clear();
   }
@@ -53,6 +53,7 @@ tag_list noted_tags(CUgraph graph) {
   if (found == nullptr) return list;
   list.graph = graph;
   list.book = found->number;
+  list.as_of = in->last_number;
   for (const auto& [node, notes] : found->nodes) {
     if (!notes.tag.empty()) list.tags.emplace_back(notes.tag, node);
   }
@@ -63,7 +64,19 @@ bool is_there(const tag_list& of, CUgraphNode node) noexcept {
   if (!any_graph_noted()) return false;
   const locked_library in;
   const book* const found = in->find(of.graph);
-  return found != nullptr && found->number == of.book && found->nodes.contains(node);
+  if (found == nullptr || found->number != of.book) return false;
+  const auto notes = found->nodes.find(node);
+  return notes != found->nodes.end() && notes->second.number <= of.as_of;
+}
+
+bool is_known_node(CUgraph graph, CUgraphNode node) noexcept {
+  if (!any_graph_noted()) return false;
+  const locked_library in;
+  const book* const found = in->find(graph);
+  if (found == nullptr) return false;
+  if (found->nodes.contains(node)) return true;
+  // Mostly it is one of the last.
+  return std::ranges::find(found->sites.rbegin(), found->sites.rend(), node, &node_site::node) != found->sites.rend();
 }
 
 CUgraph noted_graph_of(CUgraphNode node) {
@@ -81,7 +94,7 @@ std::vector<CUuserObject> note_owners(CUgraph graph, CUgraphNode node, std::vect
   book* const found = in->find(graph);
   if (found == nullptr) return {};
   if (owners.empty() && !found->nodes.contains(node)) return {};
-  node_notes& notes = found->nodes[node];
+  node_notes& notes = in->notes_on(*found, node);
   notes.owned = std::move(owned);
   return std::exchange(notes.owners, std::move(owners));
 }

@@ -29,11 +29,15 @@ struct found_tag {
 // All of a graph, at some time. Its nodes may be gone later, and their handles others'.
 struct tag_list {
   abi::CUgraph graph = nullptr;
-  unsigned long long book = 0;  // the number of the graph's notes
+  unsigned long long book = 0;   // the number of the graph's notes
+  unsigned long long as_of = 0;  // the last number that there was of any notes
   std::vector<std::pair<std::string, abi::CUgraphNode>> tags;
 };
 [[nodiscard]] tag_list noted_tags(abi::CUgraph graph);
 [[nodiscard]] bool is_there(const tag_list& of, abi::CUgraphNode node) noexcept;
+
+// Is it a node that weir has added to the graph, or has notes on, and not taken out?
+[[nodiscard]] bool is_known_node(abi::CUgraph graph, abi::CUgraphNode node) noexcept;
 
 // The graph that has notes on the node; null if none has. For texts.
 [[nodiscard]] abi::CUgraph noted_graph_of(abi::CUgraphNode node);

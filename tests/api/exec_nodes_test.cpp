@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/node_notes.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -123,6 +124,8 @@ TEST_F(ExecNodes, ThatAreGoneAreNotFound) {
   graph_exec second = g.instantiate();
   EXPECT_EQ(second.find("other").graph(), g.ref());
   g.remove(other);
+  expect_gone(second, "other");
+  detail::note_tag(g.get(), other.get(), "next");  // as of a node that has its handle
   expect_gone(second, "other");
   EXPECT_EQ(launched(second), 2);
 }

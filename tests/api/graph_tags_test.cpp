@@ -74,6 +74,22 @@ TEST_F(GraphTags, TagsOfOtherGraphsAreRefused) {
 }
 
 // I10: handles do not survive cloning; tags do.
+// Whether it was added through weir or captured; what another one of that handle would be called.
+TEST_F(GraphTags, WhatIsGoneGetsNone) {
+  const empty_node added = empty();
+  const graph captured = capture(s, [&] { fill(s, x, 1); });
+  const graph_node recorded = captured.nodes().front();
+  g.remove(added);
+  captured.ref().remove(recorded);
+  for (const graph_node gone : {graph_node{added}, recorded}) {
+    const auto refused = failure_of([&] { gone.graph().tag(gone, "gone"); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->result(), errc::invalid_value);
+    EXPECT_TRUE(says(refused, "or gone")) << refused->what();
+    EXPECT_FALSE(gone.graph().find("gone"));
+  }
+}
+
 TEST_F(GraphTags, TagsSurviveCloningAndInstantiating) {
   const fill_node a = g.add(fill_parameters{x, 1});
   g.tag(a, "fill");
