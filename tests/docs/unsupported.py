@@ -10,7 +10,7 @@ import sys
 import textwrap
 
 PAGE = "docs/embedded-driver.md"
-LISTS = {"later": "WEIR_LATER(?:_CHECKED)?", "unsupported": "WEIR_UNSUPPORTED"}
+LISTS = {"later": "WEIR_LATER", "unsupported": "WEIR_UNSUPPORTED"}
 OTHER_FORMS = "Forms of older versions of CUDA; the ones that programs built with CUDA 13.0 call are there"
 
 

@@ -13,9 +13,7 @@ namespace weir::embedded::entry {
 constexpr bool is_later(std::string_view symbol) {
 #define WEIR_LATER(later) \
   if (symbol == #later) return true;
-#define WEIR_LATER_CHECKED(later)
 #include "embedded/entry/later.def"
-#undef WEIR_LATER_CHECKED
 #undef WEIR_LATER
   return false;
 }

@@ -79,6 +79,8 @@ extent mapping_of(const allocation& memory) {
     case memory_kind::array:
     case memory_kind::mapped:
     case memory_kind::imported:
+    case memory_kind::variable:
+    case memory_kind::managed_variable:
     case memory_kind::opened: break;
   }
   return {memory.start(), bytes};

@@ -20,15 +20,17 @@ class shared_store;
 
 // How the memory came about, which decides how it is freed and what is told of it.
 enum class memory_kind : std::uint8_t {
-  device,      // cuMemAlloc
-  pooled,      // cuMemAllocAsync: a block of a pool
-  pinned,      // cuMemHostAlloc
-  registered,  // the program's own, cuMemHostRegister
-  managed,     // cuMemAllocManaged
-  array,       // cuArrayCreate: its address is nobody's business
-  mapped,      // cuMemMap: in a range that the program reserved (address_space.hpp)
-  imported,    // cuExternalMemoryGetMappedBuffer
-  opened,      // another process's, cuIpcOpenMemHandle
+  device,            // cuMemAlloc
+  pooled,            // cuMemAllocAsync: a block of a pool
+  pinned,            // cuMemHostAlloc
+  registered,        // the program's own, cuMemHostRegister
+  managed,           // cuMemAllocManaged
+  array,             // cuArrayCreate: its address is nobody's business
+  mapped,            // cuMemMap: in a range that the program reserved (address_space.hpp)
+  imported,          // cuExternalMemoryGetMappedBuffer
+  opened,            // another process's, cuIpcOpenMemHandle
+  variable,          // of a module: cuModuleGetGlobal
+  managed_variable,  // likewise
   graph,  // what a launch of a graph left behind: live only then, while its record is there as long as the addresses
 };
 

@@ -30,6 +30,7 @@ bool context::close() noexcept {
     peers_.clear();
   }
   legacy().close();
+  modules::release_context(*this);
   memory::release_context(*this);
   return true;
 }

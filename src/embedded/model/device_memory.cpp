@@ -62,6 +62,8 @@ allocation* find_device_memory(std::uintptr_t address) noexcept {
     case memory_kind::registered:
     case memory_kind::array:
     case memory_kind::mapped:
+    case memory_kind::variable:
+    case memory_kind::managed_variable:
     case memory_kind::opened: break;
   }
   return nullptr;

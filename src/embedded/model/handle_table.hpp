@@ -26,6 +26,10 @@ enum class handle_kind : std::uint8_t {
   external_semaphore,
   resource_desc,
   condition,
+  module,
+  function,
+  library,
+  library_kernel,
 };
 
 // Objects of one kind and their handles. A handle is no address: it packs a tag, a generation and an index,

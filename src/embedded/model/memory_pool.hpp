@@ -135,7 +135,8 @@ class memory_pool {
 // Is it managed memory, of a pool or by itself?
 [[nodiscard]] inline bool is_managed(const allocation& memory) noexcept {
   const memory_pool* pool = memory.pool;
-  return memory.kind == memory_kind::managed || (pool != nullptr && pool->place().is_managed());
+  return memory.kind == memory_kind::managed || memory.kind == memory_kind::managed_variable ||
+         (pool != nullptr && pool->place().is_managed());
 }
 
 }  // namespace weir::embedded::model

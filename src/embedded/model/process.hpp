@@ -15,9 +15,11 @@
 #include "embedded/model/event.hpp"
 #include "embedded/model/external_memory.hpp"
 #include "embedded/model/external_semaphore.hpp"
+#include "embedded/model/function.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
 #include "embedded/model/handle_table.hpp"
+#include "embedded/model/module.hpp"
 #include "embedded/model/physical_memory.hpp"
 #include "embedded/model/stream.hpp"
 #include "embedded/model/user_object.hpp"
@@ -56,6 +58,12 @@ class process {
   handle_table<external_memory, handle_kind::external_memory> external_memories;
   handle_table<external_semaphore, handle_kind::external_semaphore> external_semaphores;
   handle_table<resource_desc, handle_kind::resource_desc> resource_descs;  // never retired, as CUDA's are not
+
+  handle_table<loaded_module, handle_kind::module> modules;
+  handle_table<function, handle_kind::function> functions;
+
+  // Guards modules and libraries, but for what the loader of the host does. Nothing is waited for while it is held.
+  std::mutex modules_mutex;
 
   // Guards all graphs and captures. Building a graph is a matter of one thread at a time anyhow, and a capture ties many
   // streams together. Never held while work is submitted.

@@ -28,10 +28,12 @@ bool reaches(const memory_user& by, const allocation& in, std::uintptr_t address
   switch (in.kind) {
     case memory_kind::pinned:
     case memory_kind::registered:
+    case memory_kind::managed_variable:
     case memory_kind::managed: return true;
     case memory_kind::device:
     case memory_kind::imported:
     case memory_kind::opened:
+    case memory_kind::variable:
     case memory_kind::array:
       if (by.copies || in.on == &asks || in.owner == nullptr) return true;
       return in.owner == &by.who->base() || by.who->base().is_let_in_by(*in.owner);

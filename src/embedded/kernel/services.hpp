@@ -1,0 +1,11 @@
+// kernel/services.hpp - what the driver offers to kernels that run.
+#pragma once
+
+#include "embedded/kernel/module_abi.h"
+
+namespace weir::embedded::kernel {
+
+// One for all images, which are given it before anything of theirs runs.
+const weir_services& services() noexcept;
+
+}  // namespace weir::embedded::kernel

@@ -1,0 +1,62 @@
+// model/module.hpp - modules: an image in a context, its functions and its variables.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "driver/abi.hpp"
+#include "embedded/kernel/image_bytes.hpp"
+#include "embedded/model/module_image.hpp"
+
+namespace weir::embedded::model {
+
+struct allocation;
+class context;
+class function;
+struct library;
+
+// A module. Objects are reused (handle_table.hpp). What is here is guarded by process::modules_mutex, but for what does
+// not change while it lives: owner, image, from.
+struct loaded_module {
+  context* owner = nullptr;
+  std::shared_ptr<const module_image> image;
+  const library* from = nullptr;  // the library that it is a context's part of, which it ends with
+  std::size_t constant_bytes = 0;
+  std::unordered_map<const weir_kernel*, function*> functions;  // those that somebody has asked for
+  std::vector<allocation*> variables;                           // what the address map knows of
+
+  [[nodiscard]] abi::CUmodule handle() const noexcept;
+};
+
+// What follows answers in the driver's codes and throws std::bad_alloc. Pointers to results are not null.
+// Thread safety: all of it, from any thread.
+namespace modules {
+
+// Loads a copy of an image into a context. Its variables are memory of the device from here on. `complaint` says why
+// the image was refused.
+abi::CUresult load(context& in, const kernel::image_bytes& bytes, abi::CUmodule* out, std::string& complaint);
+
+// cuModuleUnload: waits for the work of its context, then ends functions and variables. Work that is still to come, in
+// graphs, keeps the code. CUDA_ERROR_NOT_PERMITTED for a library's.
+abi::CUresult unload(abi::CUmodule module);
+
+// cuModuleGetFunction: the same handle every time. CUDA_ERROR_NOT_FOUND.
+abi::CUresult get_function(abi::CUmodule module, const char* name, abi::CUfunction* out);
+
+// cuModuleGetGlobal, of every kind of variable. Either result may be null.
+abi::CUresult get_variable(abi::CUmodule module, const char* name, abi::CUdeviceptr* address, std::size_t* bytes);
+
+// cuModuleGetFunctionCount and cuModuleEnumerateFunctions.
+abi::CUresult count_functions(abi::CUmodule module, unsigned* out);
+abi::CUresult list_functions(abi::CUmodule module, std::span<abi::CUfunction> out);
+
+// Ends all modules of a context, whose work is complete.
+void release_context(context& closed) noexcept;
+
+}  // namespace modules
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,70 @@
+// model/module_image.cpp - giving an image to the host's loader.
+#include "embedded/model/module_image.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <utility>
+
+#include "embedded/kernel/services.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+// A path of the descriptor that no other load has had: the loader takes a path that it knows for the object that it knows,
+// whatever lies there now. Numbers are written in dots, because they change nothing in a path.
+std::string path_of(int fd) {
+  static constinit std::atomic<unsigned long long> loads{0};
+  std::string path = "/proc/self/fd";
+  for (unsigned long long left = loads.fetch_add(1, std::memory_order_relaxed); left != 0; left >>= 1) {
+    path += (left & 1) != 0 ? "/." : "/";
+  }
+  return path + "/" + std::to_string(fd);
+}
+
+CUresult refusal(std::string& complaint) {
+  const char* const said = dlerror();
+  complaint = said != nullptr ? said : "the host's loader refuses it";
+  return complaint.find("undefined symbol") != std::string::npos ? CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+                                                                 : CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+}
+
+template <class Entry>
+const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& all, std::string_view name) noexcept {
+  const auto found = all.find(name);
+  return found != all.end() ? found->second : nullptr;
+}
+
+}  // namespace
+
+CUresult module_image::load(const kernel::image_bytes& bytes, std::shared_ptr<const module_image>& out,
+                            std::string& complaint) {
+  loaded_object object{dlopen(path_of(bytes.fd()).c_str(), RTLD_NOW | RTLD_LOCAL)};
+  if (!object) return refusal(complaint);
+  const auto* const table = static_cast<const weir_module_table*>(dlsym(object.get(), "weir_module"));
+  if (table == nullptr) return refusal(complaint);
+  if (table->services != nullptr) *table->services = &kernel::services();
+  out = std::make_shared<const module_image>(std::move(object), *table);
+  return CUDA_SUCCESS;
+}
+
+void module_image::unloader::operator()(void* object) const noexcept { dlclose(object); }
+
+module_image::module_image(loaded_object object, const weir_module_table& table)
+    : object_{std::move(object)}, table_{table} {
+  for (const weir_kernel& each : kernels()) kernels_by_name_.emplace(each.name, &each);
+  for (const weir_variable& each : variables()) variables_by_name_.emplace(each.name, &each);
+}
+
+const weir_kernel* module_image::find_kernel(std::string_view name) const noexcept {
+  return find_in(kernels_by_name_, name);
+}
+
+const weir_variable* module_image::find_variable(std::string_view name) const noexcept {
+  return find_in(variables_by_name_, name);
+}
+
+}  // namespace weir::embedded::model
