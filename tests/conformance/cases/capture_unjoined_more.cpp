@@ -17,6 +17,26 @@ struct Branches {
     OK(cuEventRecord(by, from));
     OK(cuStreamWaitEvent(to, by, 0));
   }
+  // Lets a stream go on from nothing, or from a node.
+  void send_on(CUstream of, CUgraphNode to = nullptr) {
+    CUgraphNode* const list = to == nullptr ? nullptr : &to;
+    OK(cuStreamUpdateCaptureDependencies(of, list, nullptr, list == nullptr ? 0 : 1,
+                                         CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+  }
+  CUgraph graph() const {
+    CUgraph into = nullptr;
+    CUstreamCaptureStatus status;
+    OK(cuStreamGetCaptureInfo(s, &status, nullptr, &into, nullptr, nullptr, nullptr));
+    return into;
+  }
+  // A node behind what t has come to.
+  CUgraphNode add_behind_t() const {
+    const CUgraphNode* tip = nullptr;
+    size_t count = 0;
+    CUstreamCaptureStatus status;
+    OK(cuStreamGetCaptureInfo(t, &status, nullptr, nullptr, &tip, nullptr, &count));
+    return add_empty(graph(), {*tip});
+  }
 };
 
 void rec(Rec& r, const char* name, void (*act)(Branches&)) {
@@ -185,19 +205,19 @@ void capture_unjoined_more_cases() {
     });
     rec(r, "frontier_emptied", [](Branches& b) {
       b.fork(b.s, b.e, b.t);
-      OK(cuStreamUpdateCaptureDependencies(b.s, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+      b.send_on(b.s);
       lab(b.s, "b");
     });
     rec(r, "frontier_emptied_at_work", [](Branches& b) {
       b.fork(b.s, b.e, b.t);
       lab(b.t, "x");
-      OK(cuStreamUpdateCaptureDependencies(b.s, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+      b.send_on(b.s);
       lab(b.s, "b");
     });
     rec(r, "other_emptied", [](Branches& b) {
       b.fork(b.s, b.e, b.t);
       lab(b.t, "x");
-      OK(cuStreamUpdateCaptureDependencies(b.t, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+      b.send_on(b.t);
       lab(b.t, "y");
     });
   });
@@ -209,40 +229,27 @@ void capture_unjoined_more_cases() {
       act(b);
       rec_end(r, name, b.s);
     };
-    const auto behind = [](Branches& b) {
-      CUgraph into = nullptr;
-      const CUgraphNode* tip = nullptr;
-      size_t count = 0;
-      CUstreamCaptureStatus status;
-      OK(cuStreamGetCaptureInfo(b.t, &status, nullptr, &into, &tip, nullptr, &count));
-      return add_empty(into, {*tip});
-    };
-    static constexpr auto add_behind = behind;
-    led_on("by_hand", [](Branches& b) { static_cast<void>(add_behind(b)); });
+    led_on("by_hand", [](Branches& b) { b.add_behind_t(); });
     led_on("by_hand_and_more", [](Branches& b) {
-      static_cast<void>(add_behind(b));
+      b.add_behind_t();
       lab(b.t, "y");
     });
     led_on("by_another", [](Branches& b) {
       b.fork(b.t, b.j, b.u);
       lab(b.u, "y");
-      OK(cuStreamUpdateCaptureDependencies(b.u, nullptr, nullptr, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+      b.send_on(b.u);
     });
     led_on("added_to_the_first", [](Branches& b) {
-      CUgraphNode added = add_behind(b);
+      CUgraphNode added = b.add_behind_t();
       OK(cuStreamUpdateCaptureDependencies(b.s, &added, nullptr, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
     });
   });
   add("capture.joined_then_left", [](Rec& r) {
-    const auto send_on = [](CUstream s, unsigned flags = CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
-      OK(cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, flags));
-    };
-    static constexpr auto leave = send_on;
     rec(r, "first_left", [](Branches& b) {
       b.fork(b.s, b.e, b.t);
       lab(b.t, "x");
       b.fork(b.t, b.j, b.s);
-      leave(b.s);
+      b.send_on(b.s);
       lab(b.s, "b");
     });
     rec(r, "other_left", [](Branches& b) {
@@ -250,22 +257,18 @@ void capture_unjoined_more_cases() {
       lab(b.t, "x");
       b.fork(b.s, b.f, b.u);
       b.fork(b.t, b.j, b.u);
-      leave(b.u);
+      b.send_on(b.u);
     });
     rec(r, "worked_again", [](Branches& b) {
       b.fork(b.s, b.e, b.t);
       lab(b.t, "x");
       b.fork(b.t, b.j, b.s);
-      leave(b.s);
+      b.send_on(b.s);
       lab(b.t, "y");
     });
     rec(r, "idle_sent_to_a_tip", [](Branches& b) {
       b.fork(b.s, b.e, b.t);
-      CUgraph into = nullptr;
-      CUstreamCaptureStatus status;
-      OK(cuStreamGetCaptureInfo(b.s, &status, nullptr, &into, nullptr, nullptr, nullptr));
-      CUgraphNode tip = add_empty(into, {});
-      OK(cuStreamUpdateCaptureDependencies(b.t, &tip, nullptr, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+      b.send_on(b.t, add_empty(b.graph(), {}));
     });
   });
 }

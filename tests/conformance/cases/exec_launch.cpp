@@ -53,6 +53,7 @@ void exec_launch_cases() {
   });
   add("exec.no_work_two_streams", [](Rec& r) {
     // the same where nothing would overlap
+    Event never;
     const auto launch = [&](const char* name, auto build) {
       Stream s(NB), u(NB);
       VGate v;
@@ -79,8 +80,7 @@ void exec_launch_cases() {
     });
     launch("disabled", [](Graph& gr) { add_memset(gr, {}, g.dbuf, 1, 4); });
     launch("set", [](Graph& gr) { add_memset(gr, {}, g.dbuf, 1, 4); });
-    launch("wait_for_event", [](Graph& gr) {
-      static Event never;
+    launch("wait_for_event", [&](Graph& gr) {
       CUgraphNode n = nullptr;
       OK(cuGraphAddEventWaitNode(&n, gr, nullptr, 0, never));
     });

@@ -7,17 +7,6 @@ namespace {
 
 constexpr size_t kRow = 64, kPitch = 256;
 
-CUdeviceptr as_address(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
-
-CUDA_MEMCPY3D by_address(CUDA_MEMCPY3D p) {
-  if (p.srcMemoryType == CU_MEMORYTYPE_HOST) p.srcDevice = as_address(p.srcHost);
-  if (p.dstMemoryType == CU_MEMORYTYPE_HOST) p.dstDevice = as_address(p.dstHost);
-  p.srcMemoryType = p.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  p.srcHost = nullptr;
-  p.dstHost = nullptr;
-  return p;
-}
-
 CUDA_MEMCPY3D box_of(size_t rows, size_t slices, const void* from) {
   CUDA_MEMCPY3D p = copy_h2d(g.dbuf, from, kRow);
   p.srcPitch = p.dstPitch = kPitch;

@@ -7,8 +7,6 @@ namespace {
 
 constexpr size_t kBytes = 64;
 
-CUdeviceptr as_address(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
-
 // A copy of kBytes, and another one of the same direction whose places are all others.
 struct CapturedCopy {
   const char* name;
@@ -19,15 +17,6 @@ struct CapturedCopy {
 CUDA_MEMCPY3D other_h2d() { return copy_h2d(g.dbuf + 8192, g.pin + 8192, kBytes); }
 CUDA_MEMCPY3D other_d2d() { return copy_d2d(g.dbuf + 12288, g.dbuf + 8192, kBytes); }
 CUDA_MEMCPY3D other_d2h() { return copy_d2h(g.pin + 8192, g.dbuf + 8192, kBytes); }
-
-CUDA_MEMCPY3D by_address(CUDA_MEMCPY3D p) {
-  if (p.srcMemoryType == CU_MEMORYTYPE_HOST) p.srcDevice = as_address(p.srcHost);
-  if (p.dstMemoryType == CU_MEMORYTYPE_HOST) p.dstDevice = as_address(p.dstHost);
-  p.srcMemoryType = p.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  p.srcHost = nullptr;
-  p.dstHost = nullptr;
-  return p;
-}
 
 CUDA_MEMCPY3D with_pitches(CUDA_MEMCPY3D p) {
   p.srcPitch = p.dstPitch = kBytes;

@@ -47,13 +47,9 @@ class Memories {
   Managed managed_;
 };
 
-CUDA_MEMCPY3D to_place(CUdeviceptr at, bool by_address) {
-  CUDA_MEMCPY3D p = copy_h2d(at, g.pin, kBytes);
-  if (!by_address) return p;
-  p.srcDevice = reinterpret_cast<CUdeviceptr>(g.pin);
-  p.srcHost = nullptr;
-  p.srcMemoryType = p.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  return p;
+CUDA_MEMCPY3D to_place(CUdeviceptr at, bool addresses_only) {
+  const CUDA_MEMCPY3D p = copy_h2d(at, g.pin, kBytes);
+  return addresses_only ? by_address(p) : p;
 }
 
 // Adds a node, of memory that may be the graph's own, which has to be allocated before.
@@ -78,10 +74,10 @@ void each_to_each(Rec& r, Change change) {
   }
 }
 
-CUresult move_copy(WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to, bool by_address) {
-  const CUgraphNode node = add_memcpy(in.gr, in.before, to_place(from, by_address));
+CUresult move_copy(WithOwnMemory& in, CUdeviceptr from, CUdeviceptr to, bool addresses_only) {
+  const CUgraphNode node = add_memcpy(in.gr, in.before, to_place(from, addresses_only));
   Exec x(in.gr);
-  const CUDA_MEMCPY3D now = to_place(to, by_address);
+  const CUDA_MEMCPY3D now = to_place(to, addresses_only);
   return cuGraphExecMemcpyNodeSetParams(x, node, &now, g.ctx);
 }
 

@@ -7,8 +7,6 @@
 namespace weir::conformance {
 namespace {
 
-CUdeviceptr as_address(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
-
 CUDA_MEMCPY3D addresses(CUdeviceptr to, CUdeviceptr from) {
   return copy_params(CU_MEMORYTYPE_UNIFIED, nullptr, to, CU_MEMORYTYPE_UNIFIED, nullptr, from, 64);
 }

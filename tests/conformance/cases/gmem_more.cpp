@@ -195,8 +195,8 @@ void gmem_more_cases() {
     update("set", [&](CUdeviceptr p) { OK(cuMemsetD32Async(p, 31, 4, s)); });
     update("out", [&](CUdeviceptr p) { OK(cuMemcpyDtoHAsync(g.pin, p, 4, s)); });
     update("in", [&](CUdeviceptr p) { OK(cuMemcpyHtoDAsync(p, g.pin, 4, s)); });
-    update("out_by_address", [&](CUdeviceptr p) { OK(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(g.pin), p, 4, s)); });
-    update("in_by_address", [&](CUdeviceptr p) { OK(cuMemcpyAsync(p, reinterpret_cast<CUdeviceptr>(g.pin), 4, s)); });
+    update("out_by_address", [&](CUdeviceptr p) { OK(cuMemcpyAsync(as_address(g.pin), p, 4, s)); });
+    update("in_by_address", [&](CUdeviceptr p) { OK(cuMemcpyAsync(p, as_address(g.pin), 4, s)); });
     update("across", [&](CUdeviceptr p) { OK(cuMemcpyDtoDAsync(g.dbuf, p, 4, s)); });
     update("within", [&](CUdeviceptr p) { OK(cuMemcpyDtoDAsync(p + 1024, p, 4, s)); });
   });

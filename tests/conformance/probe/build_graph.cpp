@@ -64,6 +64,15 @@ CUDA_MEMCPY3D copy_d2h(void* d, CUdeviceptr s, size_t n) {
 CUDA_MEMCPY3D copy_d2d(CUdeviceptr d, CUdeviceptr s, size_t n) {
   return copy_params(CU_MEMORYTYPE_DEVICE, nullptr, d, CU_MEMORYTYPE_DEVICE, nullptr, s, n);
 }
+CUDA_MEMCPY3D by_address(CUDA_MEMCPY3D p) {
+  if (p.srcMemoryType == CU_MEMORYTYPE_HOST) p.srcDevice = as_address(p.srcHost);
+  if (p.dstMemoryType == CU_MEMORYTYPE_HOST) p.dstDevice = as_address(p.dstHost);
+  p.srcMemoryType = p.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  p.srcHost = nullptr;
+  p.dstHost = nullptr;
+  return p;
+}
+CUdeviceptr as_address(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
 CUgraphNode add_memcpy(CUgraph gr, const Nodes& deps, const CUDA_MEMCPY3D& p) {
   CUgraphNode n = nullptr;
   OK(cuGraphAddMemcpyNode(&n, gr, deps.data(), deps.size(), &p, g.ctx));

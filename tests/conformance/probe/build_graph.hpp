@@ -36,6 +36,11 @@ CUDA_MEMCPY3D copy_d2h(void* d, CUdeviceptr s, size_t n);
 CUDA_MEMCPY3D copy_d2d(CUdeviceptr d, CUdeviceptr s, size_t n);
 CUDA_MEMCPY3D copy_params(CUmemorytype dst_type, void* dst_host, CUdeviceptr dst_device, CUmemorytype src_type,
                           const void* src_host, CUdeviceptr src_device, size_t n);
+
+// The same copy, told where its memory is by addresses alone (CU_MEMORYTYPE_UNIFIED); the address of memory of the host.
+CUDA_MEMCPY3D by_address(CUDA_MEMCPY3D p);
+CUdeviceptr as_address(const void* host);
+
 CUstreamBatchMemOpParams op_wait(CUdeviceptr a, uint32_t v, unsigned flags = CU_STREAM_WAIT_VALUE_GEQ);
 CUstreamBatchMemOpParams op_write(CUdeviceptr a, uint32_t v, unsigned flags = 0);
 
