@@ -1,0 +1,21 @@
+// compile/device_headers.hpp - the text of the headers that kernels for the host's processor are compiled with. They are
+// part of the library, so that it needs no files of its own at run time.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace weir::compile {
+
+struct device_header {
+  std::string_view name;  // as an #include has it
+  std::string_view text;
+};
+
+// Made by the build from src/compile/device and the module ABI.
+[[nodiscard]] std::span<const device_header> device_headers() noexcept;
+
+// Changes with any of them.
+[[nodiscard]] unsigned long long device_headers_hash() noexcept;
+
+}  // namespace weir::compile

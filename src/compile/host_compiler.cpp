@@ -1,0 +1,205 @@
+// compile/host_compiler.cpp - asks the host's compiler twice: to preprocess, and to compile what the scanner made of it.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "compile/device_headers.hpp"
+#include "compile/host_identity.hpp"
+#include "compile/image_file.hpp"
+#include "compile/private_folder.hpp"
+#include "compile/process.hpp"
+#include "compile/request.hpp"
+#include "compile/rewriter.hpp"
+#include "compile/scanner.hpp"
+#include "compile/token.hpp"
+#include "compile/unsupported.hpp"
+
+namespace weir::compile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view headers_folder = "weir-headers/";  // of the request's own headers
+constexpr std::string_view device_folder = "weir-device";
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  if (what.empty() || what == by) return text;
+  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) text.replace(at, what.size(), by);
+  return text;
+}
+
+// A path that stays inside the folder it is appended to.
+fs::path inside(const fs::path& name) {
+  fs::path result;
+  for (const fs::path& part : name.relative_path())
+    if (part != ".." && part != ".") result /= part;
+  return result;
+}
+
+class compilation {
+ public:
+  explicit compilation(const request& what) : what_{what}, compiler_{host_compiler()} {
+    name_ = what.name.empty() ? "program.cu" : what.name;
+    file_ = inside(name_).string();
+    if (file_.empty()) file_ = name_ = "program.cu";
+  }
+
+  product run() {
+    folder_.write(file_, what_.source);
+    for (const auto& [name, text] : what_.headers) folder_.write(fs::path(headers_folder) / inside(name), text);
+    for (const device_header& header : device_headers())
+      folder_.write(fs::path(device_folder) / header.name, header.text);
+    folder_.write("weir.map", "{ global: weir_module; local: *; };\n");
+
+    preprocess();
+    const std::string source = with_users_names(read("unit.i"));
+    const token_list tokens = tokens_of(source);
+    refuse(unsupported(tokens));
+    const scan_result found = scan(tokens);
+    clang_ = source.find("struct weir_compiler_is_clang") != source.npos;
+    const rewritten unit = rewrite(source, tokens, found, {clang_, what_.name_expressions});
+    folder_.write("unit.ii", unit.text);
+    build();
+    return finish(unit);
+  }
+
+ private:
+  [[nodiscard]] std::string read(const char* name) const {
+    std::ifstream file(folder_.path() / name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+  // What both calls need: the language and everything that predefined macros depend on.
+  [[nodiscard]] std::vector<std::string> command() const {
+    std::string standard = what_.standard.empty() ? "c++17" : what_.standard;
+    if (standard == "c++03" || standard == "c++11") standard = "c++14";  // the table's own
+    std::vector<std::string> c{compiler_, "-std=" + standard, what_.debug ? "-O0" : "-O3"};
+    c.push_back("-march=" + (what_.architecture.empty() || what_.architecture.starts_with("sm_") ||
+                                     what_.architecture.starts_with("compute_")
+                                 ? std::string("native")
+                                 : what_.architecture));
+    c.insert(c.end(), {"-fPIC", "-fno-exceptions", "-fno-rtti", "-U_FORTIFY_SOURCE", "-fno-builtin-printf", "-pipe"});
+    c.insert(c.end(), what_.extra.begin(), what_.extra.end());
+    return c;
+  }
+
+  void preprocess() {
+    std::vector<std::string> c = command();
+    c.insert(c.end(), {"-E", "-x", "c++", "-include", "weir/prelude.h", "-I", std::string(headers_folder)});
+    for (const std::string& path : what_.include_paths) c.insert(c.end(), {"-I", fs::absolute(path).string()});
+    c.insert(c.end(), {"-isystem", std::string(device_folder)});
+    if (what_.debug) c.emplace_back("-D__WEIR_DEBUG__=1");
+    if (what_.fast_math) c.emplace_back("-D__USE_FAST_MATH__=1");
+    for (const std::string& define : what_.defines) c.push_back("-D" + define);
+    c.insert(c.end(), {file_, "-o", "unit.i"});
+    ask(c, "unit.i");
+  }
+
+  void build() {
+    std::vector<std::string> c = command();
+    c.insert(c.end(),
+             {"-x", "c++-cpp-output", "-fvisibility=hidden", "-fno-semantic-interposition", "-ftls-model=local-dynamic",
+              "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+              "-fno-threadsafe-statics", "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
+    if (!clang_) c.emplace_back("-fno-gnu-unique");
+    if (what_.debug)
+      c.emplace_back("-g");
+    else if (what_.line_info)
+      c.emplace_back("-g1");
+    // Not -ffast-math: linking with it changes how the whole process rounds, and kernels may still ask for NaN.
+    if (what_.fast_math) c.insert(c.end(), {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math"});
+    c.emplace_back("unit.ii");
+    const std::vector<std::string> link{"-shared",
+                                        "-Wl,--version-script=weir.map",
+                                        "-Wl,--as-needed",
+                                        "-Wl,--no-undefined",
+                                        "-Wl,--build-id=none",
+                                        "-lm",
+                                        "-o",
+                                        "image.so"};
+    if (!what_.debug) {
+      c.insert(c.end(), link.begin(), link.end());
+      return ask(c, "image.so");
+    }
+    // The check's functions are the image's own: its library must not be linked.
+    c.insert(c.end(), {"-fsanitize=alignment", "-fno-sanitize-recover=alignment", "-c", "-o", "unit.o"});
+    ask(c, "unit.o");
+    std::vector<std::string> l{compiler_, "unit.o"};
+    l.insert(l.end(), link.begin(), link.end());
+    ask(l, "image.so");
+  }
+
+  void ask(const std::vector<std::string>& c, const char* output) {
+    process_result r = run_process(c, folder_.path());
+    log_ += with_users_paths(std::move(r.output));
+    if (r.status < 0) throw failure("cannot start " + compiler_ + ": " + log_, log_, compiler_);
+    if (r.status != 0 || !fs::exists(folder_.path() / output)) throw failure(headline(), log_, compiler_);
+  }
+
+  void refuse(const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    for (const std::string& line : lines) log_ += line + "\n";
+    throw failure(lines.front(), log_, compiler_);
+  }
+
+  // The first error, else that it failed.
+  [[nodiscard]] std::string headline() const {
+    std::string_view rest = log_;
+    while (!rest.empty()) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      if (line.find("error: ") != line.npos || line.find("undefined reference") != line.npos) return std::string(line);
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    }
+    return compiler_ + " failed on " + name_;
+  }
+
+  [[nodiscard]] std::string with_users_paths(std::string log) const {
+    log = replaced(std::move(log), headers_folder, "");
+    return file_ == name_ ? log : replaced(std::move(log), file_ + ":", name_ + ":");
+  }
+
+  // The names in line markers as the user knows them.
+  [[nodiscard]] std::string with_users_names(std::string source) const {
+    source = replaced(std::move(source), " \"" + std::string(headers_folder), " \"");
+    return file_ == name_ ? source : replaced(std::move(source), " \"" + file_ + "\"", " \"" + name_ + "\"");
+  }
+
+  product finish(const rewritten& unit) {
+    const std::string bytes = read("image.so");
+    product result;
+    result.log = log_;
+    const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+    result.image.assign(begin, begin + bytes.size());
+    const std::map<unsigned, std::string> names = names_of(result.image);
+    const auto name = [&](unsigned number) {
+      const auto found = names.find(number);
+      return found == names.end() ? std::string{} : found->second;
+    };
+    std::vector<std::string> kernels;
+    std::transform(unit.kernels.begin(), unit.kernels.end(), std::back_inserter(kernels), name);
+    write_shared_sizes(result.image, kernels);
+    for (std::size_t i = 0; i < unit.expressions.size(); ++i)
+      result.lowered_names.emplace_back(what_.name_expressions[i], name(unit.expressions[i]));
+    return result;
+  }
+
+  const request& what_;
+  std::string compiler_, name_, file_, log_;
+  private_folder folder_;
+  bool clang_ = false;
+};
+
+}  // namespace
+
+product for_host(const request& what) {
+  try {
+    return compilation{what}.run();
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw failure(error.what(), {}, {});
+  }
+}
+
+}  // namespace weir::compile

@@ -1,0 +1,28 @@
+// compile/rewriter.hpp - from a preprocessed source to one that a C++ compiler takes, with the module's table behind it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compile/scanner.hpp"
+
+namespace weir::compile {
+
+struct rewrite_options {
+  bool clang = false;
+  std::vector<std::string> name_expressions;
+};
+
+struct rewritten {
+  std::string text;
+  // For each name expression, which entry of the section weir_names is its name.
+  std::vector<unsigned> expressions;
+  std::vector<unsigned> kernels;  // the same of the table's kernels, in order
+};
+
+// Lines stay where they are. `source` is the text that `list` was made of.
+[[nodiscard]] rewritten rewrite(std::string_view source, const token_list& list, const scan_result& found,
+                                const rewrite_options& options);
+
+}  // namespace weir::compile

@@ -1,0 +1,237 @@
+// tests/compile/device.cpp - loading by a file in memory, and the turns that threads of a block take.
+#include "device.hpp"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace weir::test {
+namespace {
+
+constexpr std::size_t stack_bytes = 256 * 1024;
+
+struct lane_thread {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  enum { ready, at_barrier, at_exchange, at_active_mask, ended } state = ready;
+  unsigned predicate = 0, answer = 0, mask = 0, present = 0;
+  weir_barrier kind = weir_barrier_plain;
+  unsigned long long value = 0;
+  const void* place = nullptr;
+  unsigned long long values[32];
+};
+
+// The launch that runs. One at a time.
+struct launch_state {
+  const weir_kernel* kernel = nullptr;
+  const weir_block* block = nullptr;
+  const void* const* arguments = nullptr;
+  std::vector<lane_thread> threads;
+  std::size_t now = 0;
+  ucontext_t scheduler;
+  jmp_buf out;
+  bool failed = false;
+  weir_fault why = weir_fault_trap;
+  std::string text, output;
+};
+launch_state& state() {
+  static launch_state s;
+  return s;
+}
+
+lane_thread& self() { return state().threads[state().now]; }
+void give_turn() { swapcontext(&self().context, &state().scheduler); }
+
+unsigned block_barrier(weir_barrier kind, unsigned predicate) {
+  lane_thread& t = self();
+  t.state = lane_thread::at_barrier, t.kind = kind, t.predicate = predicate;
+  give_turn();
+  return t.answer;
+}
+const unsigned long long* warp_exchange(unsigned mask, unsigned long long value, unsigned* present) {
+  lane_thread& t = self();
+  t.state = lane_thread::at_exchange, t.mask = mask, t.value = value;
+  give_turn();
+  *present = t.present;
+  return t.values;
+}
+void warp_barrier(unsigned mask) {
+  unsigned present = 0;
+  warp_exchange(mask, 0, &present);
+}
+unsigned active_mask(const void* place) {
+  lane_thread& t = self();
+  t.state = lane_thread::at_active_mask, t.place = place;
+  give_turn();
+  return t.answer;
+}
+void no_barrier() { block_barrier(weir_barrier_plain, 0); }
+void* same_address(const void* address, unsigned) { return const_cast<void*>(address); }
+void fail(weir_fault why, const char* what) {
+  launch_state& s = state();
+  s.failed = true, s.why = why, s.text = what != nullptr ? what : "";
+  if (s.threads.empty()) longjmp(s.out, 1);
+  for (;;) self().state = lane_thread::ended, give_turn();
+}
+int print(const char* format, va_list arguments) {
+  char line[4096];
+  const int n = std::vsnprintf(line, sizeof line, format, arguments);
+  state().output += line;
+  return n;
+}
+unsigned long long now() {
+  static unsigned long long ticks = 0;
+  return ++ticks;
+}
+void sleep(unsigned) {}
+void* allocate(unsigned long long bytes) { return std::malloc(bytes); }
+void release(void* memory) { std::free(memory); }
+
+const weir_services services{block_barrier, warp_barrier, warp_exchange, active_mask, no_barrier,
+                             no_barrier,    same_address, fail,          print,       now,
+                             now,           sleep,        allocate,      release};
+
+void thread_main() {
+  launch_state& s = state();
+  s.kernel->run(s.block, s.arguments, static_cast<unsigned>(s.now), 1);
+  self().state = lane_thread::ended;
+  give_turn();
+}
+
+// Lets go everybody whom everybody has come for. False where nobody could be.
+bool let_go() {
+  launch_state& s = state();
+  bool any = false;
+  const std::size_t n = s.threads.size();
+  for (std::size_t w = 0; w < n; w += 32) {
+    const std::size_t end = std::min(n, w + 32);
+    for (std::size_t i = w; i < end; ++i) {
+      lane_thread& t = s.threads[i];
+      if (t.state != lane_thread::at_exchange) continue;
+      bool all = true;
+      for (std::size_t k = w; k < end; ++k)
+        if ((t.mask >> (k - w) & 1) && s.threads[k].state != lane_thread::ended &&
+            !(s.threads[k].state == lane_thread::at_exchange && s.threads[k].mask == t.mask))
+          all = false;
+      if (!all) continue;
+      const unsigned mask = t.mask;
+      unsigned long long values[32] = {};
+      unsigned present = 0;
+      for (std::size_t k = w; k < end; ++k)
+        if ((mask >> (k - w) & 1) && s.threads[k].state == lane_thread::at_exchange)
+          present |= 1u << (k - w), values[k - w] = s.threads[k].value;
+      for (std::size_t k = w; k < end; ++k) {
+        if (!(present >> (k - w) & 1)) continue;
+        std::memcpy(s.threads[k].values, values, sizeof values);
+        s.threads[k].present = present;
+        s.threads[k].state = lane_thread::ready;
+        any = true;
+      }
+    }
+    if (any) continue;
+    for (std::size_t i = w; i < end; ++i) {
+      if (s.threads[i].state != lane_thread::at_active_mask) continue;
+      unsigned mask = 0;
+      const void* const place = s.threads[i].place;
+      for (std::size_t k = w; k < end; ++k)
+        if (s.threads[k].state == lane_thread::at_active_mask && s.threads[k].place == place) mask |= 1u << (k - w);
+      for (std::size_t k = w; k < end; ++k)
+        if (mask >> (k - w) & 1) s.threads[k].answer = mask, s.threads[k].state = lane_thread::ready, any = true;
+      break;
+    }
+  }
+  if (any) return true;
+  unsigned count = 0, all = 1, waiting = 0;
+  for (const lane_thread& t : s.threads) {
+    if (t.state == lane_thread::ended) continue;
+    if (t.state != lane_thread::at_barrier) return false;
+    ++waiting;
+    count += t.predicate != 0;
+    all &= t.predicate != 0;
+  }
+  for (lane_thread& t : s.threads) {
+    if (t.state != lane_thread::at_barrier) continue;
+    t.answer = t.kind == weir_barrier_count ? count
+               : t.kind == weir_barrier_and ? all
+               : t.kind == weir_barrier_or  ? count != 0
+                                            : 0;
+    t.state = lane_thread::ready;
+  }
+  return waiting > 0;
+}
+
+void run_waiting_block() {
+  launch_state& s = state();
+  const weir_extent size = s.block->size;
+  s.threads = std::vector<lane_thread>(std::size_t{size.x} * size.y * size.z);
+  for (lane_thread& t : s.threads) {
+    t.stack = std::make_unique<char[]>(stack_bytes);
+    getcontext(&t.context);
+    t.context.uc_stack.ss_sp = t.stack.get();
+    t.context.uc_stack.ss_size = stack_bytes;
+    t.context.uc_link = nullptr;
+    makecontext(&t.context, thread_main, 0);
+  }
+  do {
+    for (s.now = 0; s.now < s.threads.size() && !s.failed; ++s.now)
+      if (self().state == lane_thread::ready) swapcontext(&s.scheduler, &self().context);
+  } while (!s.failed && let_go());
+  for (const lane_thread& t : s.threads)
+    if (!s.failed && t.state != lane_thread::ended) throw std::runtime_error("threads of a block wait for ever");
+}
+
+}  // namespace
+
+device_image::device_image(const compile::product& made) {
+  const int file = memfd_create("image", MFD_CLOEXEC);
+  if (write(file, made.image.data(), made.image.size()) != static_cast<ssize_t>(made.image.size()))
+    throw std::runtime_error("memfd");
+  library_ = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  if (library_ == nullptr) throw std::runtime_error(dlerror());
+  table_ = static_cast<const weir_module_table*>(dlsym(library_, "weir_module"));
+  *table_->services = &services;
+}
+device_image::~device_image() { dlclose(library_); }
+
+const weir_kernel& device_image::kernel(const std::string& name) const {
+  for (unsigned i = 0; i < table_->kernel_count; ++i)
+    if (name == table_->kernels[i].name) return table_->kernels[i];
+  throw std::runtime_error("no kernel " + name);
+}
+const weir_variable& device_image::variable(const std::string& name) const {
+  for (unsigned i = 0; i < table_->variable_count; ++i)
+    if (name == table_->variables[i].name) return table_->variables[i];
+  throw std::runtime_error("no variable " + name);
+}
+const std::string& device_image::output() const { return state().output; }
+
+void device_image::run(const weir_kernel& k, shape how, const void* const* arguments) {
+  launch_state& s = state();
+  s.kernel = &k, s.arguments = arguments, s.failed = false;
+  s.output.clear();
+  std::unique_ptr<unsigned char[]> memory(new (std::align_val_t{128}) unsigned char[how.shared + 128]);
+  for (unsigned z = 0; z < how.grid.z; ++z)
+    for (unsigned y = 0; y < how.grid.y; ++y)
+      for (unsigned x = 0; x < how.grid.x; ++x) {
+        const weir_block block{how.grid, how.block, {x, y, z}, {1, 1, 1}, memory.get(), how.shared};
+        s.block = &block;
+        s.threads.clear();
+        if ((k.flags & weir_kernel_waits) != 0)
+          run_waiting_block();
+        else if (setjmp(s.out) == 0)
+          k.run(&block, arguments, 0, how.block.x * how.block.y * how.block.z);
+        if (s.failed) throw kernel_fault(s.why, s.text);
+      }
+}
+
+}  // namespace weir::test
