@@ -55,6 +55,9 @@ union CUlaunchAttributeValue {
 using CUstreamAttrValue = CUlaunchAttributeValue;
 using CUkernelNodeAttrValue = CUlaunchAttributeValue;
 
+// How much dynamic shared memory a block of so many threads needs.
+using CUoccupancyB2DSize = size_t (*)(int threads);
+
 struct CUlaunchAttribute {
   CUlaunchAttributeID id;
   char pad[8 - sizeof(CUlaunchAttributeID)];
