@@ -1,0 +1,231 @@
+// cache_test.cpp - what was compiled once, kept on disk.
+#include "compile/cache.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/own_folder.hpp"
+
+namespace weir::compile {
+namespace {
+
+namespace fs = std::filesystem;
+
+product some_product(std::size_t bytes = 100, unsigned char fill = 7) {
+  product made;
+  made.image.assign(bytes, std::byte{fill});
+  made.log = "a warning";
+  made.lowered_names = {{"scale<float>", "_Z5scaleIfE"}, {"", ""}};
+  return made;
+}
+
+void expect_same(const std::optional<product>& found, const product& wanted) {
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->image, wanted.image);
+  EXPECT_EQ(found->log, wanted.log);
+  EXPECT_EQ(found->lowered_names, wanted.lowered_names);
+}
+
+class Cache : public ::testing::Test {
+ protected:
+  test::own_folder folder;
+  disk_cache cache{folder.path() / "made" / "when needed"};
+};
+
+TEST_F(Cache, GivesWhatWasPut) {
+  EXPECT_FALSE(cache.find("key"));
+  cache.put("key", some_product());
+  expect_same(cache.find("key"), some_product());
+  EXPECT_FALSE(cache.find("other"));
+  cache.put("key", some_product(0));
+  expect_same(cache.find("key"), some_product(0));
+}
+
+TEST_F(Cache, KeepsItToItself) {
+  cache.put("key", some_product());
+  EXPECT_EQ(fs::status(cache.folder()).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(fs::path{cache.folder()} / "key").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(fs::path{cache.folder()} / "key", fs::perms::group_write, fs::perm_options::add);
+  EXPECT_FALSE(cache.find("key")) << "somebody else may have written it";
+}
+
+// Cut at any byte, longer, with any bit changed, or another key's.
+TEST_F(Cache, WhatIsNotWholeIsMadeAnew) {
+  const fs::path path = fs::path{cache.folder()} / "key";
+  cache.put("key", some_product());
+  std::ifstream in{path, std::ios::binary};
+  const std::string good{std::istreambuf_iterator<char>{in}, {}};
+  const auto expect_nothing_in = [&](const std::string& text) {
+    std::ofstream{path, std::ios::binary} << text;
+    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_FALSE(cache.find("key"));
+    EXPECT_FALSE(fs::exists(path)) << "it would be read again";
+  };
+  for (std::size_t size = 0; size < good.size(); ++size) expect_nothing_in(good.substr(0, size));
+  expect_nothing_in(good + '\0');
+  for (std::size_t bit = 0; bit < 8 * good.size(); bit += 5) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
+    expect_nothing_in(bad);
+  }
+  cache.put("other", some_product());
+  fs::rename(fs::path{cache.folder()} / "other", path);
+  EXPECT_FALSE(cache.find("key"));
+}
+
+TEST_F(Cache, TheOldestGoWhereThereAreTooMany) {
+  const disk_cache small{folder.path(), 10000};
+  for (const char* const key : {"a", "b", "c"}) {
+    small.put(key, some_product(3000));
+    // Older than what comes, however coarse the clock of the file system.
+    const fs::path path = folder.path() / key;
+    fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours{'d' - *key});
+  }
+  EXPECT_TRUE(small.find("a"));  // used last
+  small.put("d", some_product(3000));
+  EXPECT_TRUE(small.find("a"));
+  EXPECT_FALSE(small.find("b"));
+  EXPECT_TRUE(small.find("d"));
+}
+
+TEST_F(Cache, LeftoversGo) {
+  std::ofstream{folder.path() / ".new-abandoned"} << "half";
+  std::ofstream{folder.path() / ".new-under way"} << "half";
+  const fs::path abandoned = folder.path() / ".new-abandoned";
+  fs::last_write_time(abandoned, fs::last_write_time(abandoned) - std::chrono::hours{2});
+  disk_cache{folder.path()}.put("key", some_product());
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(folder.path() / ".new-under way"));
+}
+
+TEST_F(Cache, WithoutAFolderThereIsNothing) {
+  std::ofstream{folder.path() / "file"} << "no folder";
+  const disk_cache nowhere{folder.path() / "file" / "below"};
+  nowhere.put("key", some_product());
+  EXPECT_FALSE(nowhere.find("key"));
+}
+
+// Whoever reads finds a whole product or none, whatever others write.
+TEST_F(Cache, IsForSeveralAtOnce) {
+  std::vector<std::thread> threads;
+  for (unsigned char t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        cache.put("key", some_product(10000, t));
+        const std::optional<product> found = cache.find("key");
+        if (!found) continue;
+        EXPECT_EQ(std::ranges::count(found->image, found->image[0]), 10000);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(cache.find("key"));
+}
+
+TEST(CacheKey, IsOfEverythingThatMatters) {
+  request what;
+  what.source = "int a;";
+  std::set<std::string> keys{cache_key(what, "compiler").value()};
+  EXPECT_EQ(cache_key(what, "compiler"), *keys.begin());
+  EXPECT_NE(cache_key(what, "another"), *keys.begin());
+  void (*const changes[])(request&) = {
+      [](request& r) { r.source = "int b;"; },
+      [](request& r) { r.name = "b.cu"; },
+      [](request& r) {
+        r.defines = {"A", "B"};
+      },
+      [](request& r) { r.defines = {"AB"}; },
+      [](request& r) { r.include_paths = {"AB"}; },
+      [](request& r) {
+        r.headers = {{"h", "text"}};
+      },
+      [](request& r) {
+        r.headers = {{"h", "texts"}};
+      },
+      [](request& r) { r.standard = "c++20"; },
+      [](request& r) { r.debug = true; },
+      [](request& r) { r.fast_math = true; },
+      [](request& r) { r.line_info = true; },
+      [](request& r) { r.max_registers = 32; },
+      [](request& r) { r.architecture = "sm_90"; },
+      [](request& r) { r.name_expressions = {"f<int>"}; },
+      [](request& r) { r.extra = {"f<int>"}; },
+  };
+  for (const auto change : changes) {
+    change(what);
+    EXPECT_TRUE(keys.insert(cache_key(what, "compiler").value()).second) << "change " << keys.size();
+  }
+}
+
+TEST(CacheKey, IsOfIncludedFiles) {
+  const test::own_folder folder;
+  request what;
+  what.source = "#include \"a.h\"\n";
+  what.include_paths = {folder.path()};
+  const auto without = cache_key(what, "");
+  std::ofstream{folder.path() / "a.h"} << "1";
+  const auto one = cache_key(what, "");
+  std::ofstream{folder.path() / "a.h"} << "2";
+  EXPECT_NE(without, one);
+  EXPECT_NE(one, cache_key(what, ""));
+  what.source = "#include NAME\n";
+  EXPECT_FALSE(cache_key(what, ""));
+}
+
+// The environment, which is the process's: one test changes it, and puts it back.
+TEST(CacheOfTheEnvironment, IsWhereItSays) {
+  const test::own_folder folder;
+  const std::string path = folder.path();
+  const auto saved = [](const char* name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+  };
+  const auto set = [](const char* name, const std::optional<std::string>& value) {
+    value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+  };
+  const auto cache = saved("WEIR_CACHE");
+  const auto xdg = saved("XDG_CACHE_HOME");
+
+  set("WEIR_CACHE", path);
+  set("XDG_CACHE_HOME", path + "/xdg");
+  EXPECT_EQ(disk_cache::of_environment()->folder(), path);
+  set("WEIR_CACHE", std::nullopt);
+  EXPECT_EQ(disk_cache::of_environment()->folder(), path + "/xdg/weir");
+  set("XDG_CACHE_HOME", "relative");
+  if (std::getenv("HOME") != nullptr) {
+    EXPECT_EQ(disk_cache::of_environment()->folder(), std::string{std::getenv("HOME")} + "/.cache/weir");
+  }
+
+  request what;
+  what.source = "int a;";
+  int compiled = 0;
+  const auto ask = [&] {
+    return cached(what, "compiler", [&] {
+      ++compiled;
+      return some_product();
+    });
+  };
+  set("WEIR_CACHE", path);
+  expect_same(ask(), some_product());
+  expect_same(ask(), some_product());
+  EXPECT_EQ(compiled, 1);
+  for (const char* const off : {"0", "off"}) {
+    set("WEIR_CACHE", off);
+    EXPECT_FALSE(disk_cache::of_environment());
+    expect_same(ask(), some_product());
+  }
+  EXPECT_EQ(compiled, 3);
+  set("WEIR_CACHE", cache);
+  set("XDG_CACHE_HOME", xdg);
+}
+
+}  // namespace
+}  // namespace weir::compile
