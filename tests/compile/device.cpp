@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 namespace weir::test {
 namespace {
@@ -215,21 +216,33 @@ const weir_variable& device_image::variable(const std::string& name) const {
 }
 const std::string& device_image::output() const { return state().output; }
 
+namespace {
+
+// A function of its own: no variable may change between setjmp and longjmp.
+void run_alone(const weir_kernel& k, const weir_block& block, const void* const* arguments) {
+  if (setjmp(state().out) == 0) k.run(&block, arguments, 0, block.size.x * block.size.y * block.size.z);
+}
+
+}  // namespace
+
 void device_image::run(const weir_kernel& k, shape how, const void* const* arguments) {
   launch_state& s = state();
   s.kernel = &k, s.arguments = arguments, s.failed = false;
   s.output.clear();
-  std::unique_ptr<unsigned char[]> memory(new (std::align_val_t{128}) unsigned char[how.shared + 128]);
+  struct alignas(128) line {
+    unsigned char bytes[128];
+  };
+  std::vector<line> memory(how.shared / sizeof(line) + 1);
   for (unsigned z = 0; z < how.grid.z; ++z)
     for (unsigned y = 0; y < how.grid.y; ++y)
       for (unsigned x = 0; x < how.grid.x; ++x) {
-        const weir_block block{how.grid, how.block, {x, y, z}, {1, 1, 1}, memory.get(), how.shared};
+        const weir_block block{how.grid, how.block, {x, y, z}, {1, 1, 1}, memory.front().bytes, how.shared};
         s.block = &block;
         s.threads.clear();
         if ((k.flags & weir_kernel_waits) != 0)
           run_waiting_block();
-        else if (setjmp(s.out) == 0)
-          k.run(&block, arguments, 0, how.block.x * how.block.y * how.block.z);
+        else
+          run_alone(k, block, arguments);
         if (s.failed) throw kernel_fault(s.why, s.text);
       }
 }
