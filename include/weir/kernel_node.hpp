@@ -1,4 +1,4 @@
-// weir/kernel_node.hpp - nodes that run kernels. GPUs only, so far.
+// weir/kernel_node.hpp - nodes that run kernels.
 #pragma once
 
 #include <weir/call_site.hpp>
@@ -6,6 +6,13 @@
 #include <weir/graph.hpp>
 #include <weir/graph_node.hpp>
 #include <weir/handle.hpp>
+#include <weir/kept_owner.hpp>
+#include <weir/kernel.hpp>
+#include <weir/launch.hpp>
+#include <weir/launch_config.hpp>
+
+#include <concepts>
+#include <utility>
 
 namespace weir {
 
@@ -29,30 +36,57 @@ class WEIR_EXPORT kernel_node : public detail::typed_node<node_kind::kernel> {
   void copy_attributes(kernel_node from, call_site at = call_site::current()) const;
 };
 
-// How many blocks, or threads of a block, in each direction.
-struct kernel_extent {
-  unsigned x = 1;
-  unsigned y = 1;
-  unsigned z = 1;
-  friend constexpr bool operator==(const kernel_extent&, const kernel_extent&) noexcept = default;
-};
+namespace detail {
 
-// A launch of a function of a module that the caller loaded, and keeps, as cuLaunchKernel takes it. The arguments, of
-// which each entry points to one, are copied when the node is added or set; what they point to is not, and is the
-// caller's to keep, or the graph's: graph_ref::keep(). On an embedded device: refused (not_supported).
+// Checks the arguments and copies them to a place where they stay, together with what they own.
+[[nodiscard]] WEIR_EXPORT owner_share copied_arguments(const launched_kernel& what, const argument_list& arguments);
+[[nodiscard]] WEIR_EXPORT void** values_in(const owner_share& copied) noexcept;
+
+template <class... Arguments>
+[[nodiscard]] owner_share copy_arguments(const launched_kernel& what, const Arguments&... arguments) {
+  void* values[] = {arguments.value()..., nullptr};
+  const argument_keepers<Arguments...> all{arguments...};
+  return copied_arguments(what, all.list(values));
+}
+
+}  // namespace detail
+
+// A launch as a node: what launch() takes, checked as there.
+//
+//   g.add(weir::kernel_parameters{{.grid = {64}, .block = {256}}, saxpy, 2.0f, weir::in(x), weir::inout(y), n});
+//
+// Values are copied here. The graph keeps the kernel's module, and the temporary buffers and shared pointers among the
+// arguments, which are moved here; other memory is the caller's to keep, or the graph's: graph_ref::keep().
+// Cluster, cooperation and priority are set when a node is added or set, and an executable keeps those that it was made
+// with; a programmatic launch is an edge with data (edge_data), and refused here (not_supported).
 class WEIR_EXPORT kernel_parameters {
  public:
   using node_type = kernel_node;
 
+  template <class... Arguments>
+  kernel_parameters(const launch_config& config, detail::launched_kernel what, Arguments&&... arguments)
+      : function_{what.what().get()},
+        config_{config},
+        copied_{detail::copy_arguments(what, detail::argument_from(std::forward<Arguments>(arguments), what.at())...)},
+        arguments_{detail::values_in(copied_)} {}
+  template <std::same_as<element_count> Elements, class... Arguments>
+  kernel_parameters(Elements elements, detail::launched_kernel what, Arguments&&... arguments)
+      : kernel_parameters{what.what().config_for(elements, what.at()), what, std::forward<Arguments>(arguments)...} {}
+
+  // A launch of a function of a module that the caller loaded, and keeps, as cuLaunchKernel takes it. The arguments, of
+  // which each entry points to one, are copied when the node is added or set, unchecked.
   kernel_parameters(CUfunc_st* function, kernel_extent grid, kernel_extent block, void** arguments,
                     unsigned shared_bytes = 0) noexcept
-      : function_{function}, grid_{grid}, block_{block}, shared_bytes_{shared_bytes}, arguments_{arguments} {}
+      : function_{function},
+        config_{.grid = grid, .block = block, .shared_bytes = shared_bytes},
+        arguments_{arguments} {}
 
   [[nodiscard]] CUfunc_st* function() const noexcept { return function_; }
-  [[nodiscard]] kernel_extent grid() const noexcept { return grid_; }
-  [[nodiscard]] kernel_extent block() const noexcept { return block_; }
-  [[nodiscard]] unsigned shared_bytes() const noexcept { return shared_bytes_; }
+  [[nodiscard]] kernel_extent grid() const noexcept { return config_.grid; }
+  [[nodiscard]] kernel_extent block() const noexcept { return config_.block; }
+  [[nodiscard]] unsigned shared_bytes() const noexcept { return config_.shared_bytes; }
   [[nodiscard]] void** arguments() const noexcept { return arguments_; }
+  [[nodiscard]] const launch_config& config() const noexcept { return config_; }
 
  private:
   friend class kernel_node;
@@ -60,11 +94,11 @@ class WEIR_EXPORT kernel_parameters {
   [[nodiscard]] CUgraphNode_st* add_to(CUgraph_st* to, dependency_list after, call_site at) const;
   void set_on(graph_node node, call_site at) const;
   void set_in(CUgraphExec_st* exec, graph_node node, call_site at) const;
+  [[nodiscard]] detail::owner_list owners() const noexcept;
 
   CUfunc_st* function_;
-  kernel_extent grid_;
-  kernel_extent block_;
-  unsigned shared_bytes_;
+  launch_config config_;
+  detail::owner_share copied_;  // the arguments, if they are not the caller's
   void** arguments_;
   void** extra_ = nullptr;
 };

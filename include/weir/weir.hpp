@@ -39,13 +39,18 @@
 #include <weir/ipc_event.hpp>
 #include <weir/ipc_pool.hpp>
 #include <weir/kept_stream.hpp>
+#include <weir/kernel.hpp>
 #include <weir/kernel_node.hpp>
+#include <weir/launch.hpp>
+#include <weir/launch_argument.hpp>
+#include <weir/launch_config.hpp>
 #include <weir/managed_buffer.hpp>
 #include <weir/managed_memory.hpp>
 #include <weir/memory_nodes.hpp>
 #include <weir/memory_place.hpp>
 #include <weir/memory_pool.hpp>
 #include <weir/memory_resource.hpp>
+#include <weir/module.hpp>
 #include <weir/name.hpp>
 #include <weir/outer_capture.hpp>
 #include <weir/peer_access.hpp>
@@ -53,6 +58,7 @@
 #include <weir/pinned_buffer.hpp>
 #include <weir/pitched_span.hpp>
 #include <weir/profiler.hpp>
+#include <weir/program.hpp>
 #include <weir/semaphore_nodes.hpp>
 #include <weir/shared_semaphore.hpp>
 #include <weir/stream.hpp>

@@ -1,13 +1,75 @@
 // api/kernel_node.cpp - nodes that run kernels.
 #include <weir/kernel_node.hpp>
 
+#include "api/kernel_state.hpp"
+#include "api/launch_attributes.hpp"
 #include "api/make_current.hpp"
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
 
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
 namespace weir {
 
 using detail::driver;
+
+namespace detail {
+namespace {
+
+// Arguments of a node, and what it keeps for them.
+struct argument_copies final : shared_owner {
+  argument_copies() {
+    run = [](chore& self) noexcept {
+      delete static_cast<argument_copies*>(&self);
+      return chore_result::done;
+    };
+  }
+  std::vector<std::max_align_t> memory;
+  std::vector<void*> values;
+  std::vector<owner_share> owners;
+};
+
+}  // namespace
+
+owner_share copied_arguments(const launched_kernel& what, const argument_list& arguments) {
+  constexpr const char* call = "cuGraphAddNode";
+  const call_site at = what.at();
+  check_arguments(what.what(), arguments.size, arguments.shapes, call, at);
+  auto copies = std::make_unique<argument_copies>();
+  // Each where the widest type could lie.
+  constexpr std::size_t unit = sizeof(std::max_align_t);
+  std::size_t units = 0;
+  for (std::size_t i = 0; i < arguments.size; ++i) units += (arguments.shapes[i].size + unit - 1) / unit;
+  copies->memory.resize(units);
+  copies->values.reserve(arguments.size + 1);
+  copies->owners.reserve(arguments.size + 1);
+  units = 0;
+  for (std::size_t i = 0; i < arguments.size; ++i) {
+    const tracked_memory* const owner = arguments.memory[i].owner;
+    if (owner != nullptr && owner->closed()) fail_closed(call, subject::memory(nullptr), at);
+    void* const place = copies->memory.data() + units;
+    std::memcpy(place, arguments.values[i], arguments.shapes[i].size);
+    copies->values.push_back(place);
+    units += (arguments.shapes[i].size + unit - 1) / unit;
+  }
+  copies->values.push_back(nullptr);
+  copies->owners.push_back(what.what().owner());
+  for (std::size_t i = 0; i < arguments.size; ++i) {
+    copies->owners.push_back(arguments.keep[i](arguments.arguments[i]));
+  }
+  return owner_share{*copies.release()};
+}
+
+void** values_in(const owner_share& copied) noexcept {
+  return static_cast<argument_copies*>(copied.get())->values.data();
+}
+
+}  // namespace detail
 
 namespace {
 
@@ -20,6 +82,20 @@ class any_context {
  private:
   detail::make_current current_;
 };
+
+void refuse_programmatic(const launch_config& config, call_site at) {
+  if (!config.programmatic) return;
+  detail::fail(errc::not_supported, "cuGraphAddNode", "a kernel node",
+               "a programmatic launch of a node is an edge with data: graph_ref::add_dependency(from, to, data)", at);
+}
+
+// What a launch has beyond the node's parameters. Nothing of a plain one.
+void set_attributes(CUgraphNode_st* node, const launch_config& config, call_site at) {
+  for (const abi::CUlaunchAttribute& attribute : detail::launch_attributes{config}) {
+    detail::check(driver().cuGraphKernelNodeSetAttribute(node, attribute.id, &attribute.value),
+                  "cuGraphKernelNodeSetAttribute", {}, at);
+  }
+}
 
 abi::CUDA_KERNEL_NODE_PARAMS raw(const kernel_parameters& what, void** extra) noexcept {
   abi::CUDA_KERNEL_NODE_PARAMS p{};
@@ -86,20 +162,37 @@ void kernel_node::copy_attributes(kernel_node from, call_site at) const {
       [&](abi::CUgraphNode node) { return driver().cuGraphKernelNodeCopyAttributes(node, source); }, at);
 }
 
+detail::owner_list kernel_parameters::owners() const noexcept {
+  if (!copied_) return {};
+  const auto& owners = static_cast<const detail::argument_copies*>(copied_.get())->owners;
+  return {owners.data(), owners.size()};
+}
+
 CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  refuse_programmatic(config_, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = raw(*this, extra_);
   const any_context current{at};
-  return detail::add_node(to, after, params, {}, at);
+  CUgraphNode_st* const added = detail::add_node(to, after, params, owners(), at);
+  if (config_.is_plain()) return added;
+  try {
+    set_attributes(added, config_, at);
+  } catch (...) {
+    graph_ref{to}.remove(graph_node{added, to}, at);
+    throw;
+  }
+  return added;
 }
 
 void kernel_parameters::set_on(graph_node node, call_site at) const {
+  refuse_programmatic(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = raw(*this, extra_);
   const any_context current{at};
   detail::change_node(
-      node, node_kind::kernel, {}, "cuGraphKernelNodeSetParams",
+      node, node_kind::kernel, owners(), "cuGraphKernelNodeSetParams",
       [&](abi::CUgraphNode handle) { return driver().cuGraphKernelNodeSetParams_v2(handle, &params); }, at);
+  set_attributes(node.get(), config_, at);
 }
 
 void kernel_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {

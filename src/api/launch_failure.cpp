@@ -1,0 +1,102 @@
+// api/launch_failure.cpp - why a kernel cannot be launched so: its arguments, or what the driver says.
+#include "api/launch_failure.hpp"
+
+#include "api/captures.hpp"
+#include "api/kernel_state.hpp"
+
+#include <weir/launch.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace weir::detail {
+namespace {
+
+// What the driver has of the kernel; `otherwise` if it does not tell.
+unsigned long long told(const kernel& what, CUfunction_attribute which, unsigned long long otherwise) {
+  int value = 0;
+  const CUresult answer = driver().cuFuncGetAttribute(&value, which, what.get());
+  return answer == CUDA_SUCCESS ? static_cast<unsigned long long>(value) : otherwise;
+}
+
+std::string why_invalid(const launch_config& config, const kernel& what) {
+  const auto product = [](const kernel_extent& e) { return 1ull * e.x * e.y * e.z; };
+  if (product(config.grid) == 0 || product(config.block) == 0) {
+    return "grid and block have at least 1 in each direction; weir::grid(n) launches nothing for no elements";
+  }
+  const unsigned long long threads = product(config.block);
+  const unsigned long long most_threads = told(what, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, threads);
+  if (threads > most_threads) {
+    return fmt::format("blocks of {} threads are asked for, and this kernel has at most {}", threads, most_threads);
+  }
+  const unsigned long long most_shared =
+      told(what, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, config.shared_bytes);
+  if (config.shared_bytes > most_shared) {
+    return fmt::format(
+        "{} bytes of dynamic shared memory are asked for, and this kernel may have {}: "
+        "kernel::set_max_dynamic_shared()",
+        config.shared_bytes, most_shared);
+  }
+  return "grid, block, cluster and shared memory have to be what the device can do; the grid is a multiple of the "
+         "cluster";
+}
+
+std::string advice_on_launch(errc answer, const launch_config& config, const kernel& what) {
+  switch (answer) {
+    case errc::invalid_value: return why_invalid(config, what);
+    case errc::invalid_handle:
+    case errc::invalid_context:
+      return "the stream has to be of the kernel's context; a default stream is of the context that is current";
+    case errc::launch_out_of_resources:
+      return "the threads of a block need more registers than there are: take smaller blocks "
+             "(kernel::attributes().max_threads_per_block), or say __launch_bounds__";
+    case errc::cooperative_launch_too_large:
+      return "all blocks of a cooperative launch run at the same time; kernel::max_cooperative_blocks() tells how many "
+             "can";
+    case errc::invalid_cluster_size:
+      return "kernel::max_cluster_size() tells how many blocks a cluster can have, and allow_non_portable_clusters() "
+             "allows more than 8";
+    default: return {};
+  }
+}
+
+}  // namespace
+
+void fail_launch(errc answer, const char* call, stream_ref stream, const launch_config& config, const kernel& what,
+                 call_site at) {
+  std::string advice = advice_on_launch(answer, config, what);
+  if (advice.empty()) fail_as_answered(answer, call, stream, at);
+  if (captures_open()) note_failure(answer, call, stream, at);
+  fail(answer, call, fmt::format("{} in {}", describe(what), to_text(stream)), std::move(advice), at);
+}
+
+void check_arguments(const kernel& what, std::size_t count, const argument_shape* shapes, const char* call,
+                     call_site at) {
+  const kernel_facts& facts = usable(what, call, at);
+  if (facts.parameter_count == parameters_not_told) return;
+  if (facts.parameter_count != count) {
+    fail(errc::invalid_value, call, describe(what),
+         fmt::format("it takes {} arguments, and {} were given", facts.parameter_count, count), at);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const kernel_parameter& takes = facts.parameters[i];
+    const argument_shape& given = shapes[i];
+    if (takes.size != given.size) {
+      fail(errc::invalid_value, call, describe(what),
+           fmt::format("parameter {} (of {}, from 0) takes {} bytes, and {} were given; arguments are not converted", i,
+                       count, takes.size, given.size),
+           at);
+    }
+    if (takes.offset % given.alignment != 0) {
+      fail(errc::invalid_value, call, describe(what),
+           fmt::format(
+               "parameter {} (of {}, from 0) lies at offset {}, and what was given is aligned to {} bytes: it is "
+               "another type",
+               i, count, takes.offset, given.alignment),
+           at);
+    }
+  }
+}
+
+}  // namespace weir::detail

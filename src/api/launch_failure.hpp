@@ -1,0 +1,13 @@
+// api/launch_failure.hpp - why a kernel cannot be launched so.
+#pragma once
+
+#include "api/check.hpp"
+
+#include <weir/kernel.hpp>
+
+namespace weir::detail {
+
+[[noreturn, gnu::cold]] void fail_launch(errc answer, const char* call, stream_ref stream, const launch_config& config,
+                                         const kernel& what, call_site at);
+
+}  // namespace weir::detail
