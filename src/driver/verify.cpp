@@ -35,6 +35,7 @@ enum class kind {
   if (symbol == "cuStreamWaitEvent" || symbol == "cuStreamAttachMemAsync" || symbol.starts_with("cuStreamWriteValue")) {
     return kind::operation;
   }
+  if (symbol.starts_with("cuOccupancy")) return kind::other;  // asks about a launch
   return symbol.starts_with("cuStream") ? kind::other : kind::operation;
 }
 

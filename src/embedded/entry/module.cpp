@@ -1,22 +1,56 @@
 // entry/module.cpp - cuModule*: code and variables in a context.
 #include "embedded/model/module.hpp"
 
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/jit_options.hpp"
 
 namespace weir::embedded::entry {
 
-CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+namespace {
+
+// Loads what take(bytes, complaint) gives into the current context.
+template <class Take>
+CUresult load(CUmodule* module, bool has_source, const jit_options& options, Take&& take) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     kernel::image_bytes bytes;
     std::string complaint;
-    const CUresult status = kernel::image_bytes::copy_of(image, bytes, complaint);
-    return status == CUDA_SUCCESS ? model::modules::load(context->base(), bytes, module, complaint) : status;
+    CUresult status = take(bytes, complaint);
+    if (status == CUDA_SUCCESS) status = model::modules::load(context->base(), bytes, module, complaint);
+    options.write(complaint);
+    return status;
+  });
+}
+
+CUresult load_data(CUmodule* module, const void* image, const jit_options& options) {
+  return load(module, image != nullptr, options, [&](kernel::image_bytes& bytes, std::string& complaint) {
+    return kernel::image_bytes::copy_of(image, bytes, complaint);
+  });
+}
+
+}  // namespace
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_data(module, image, {}); }
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned option_count, CUjit_option* options,
+                            void** values) {
+  jit_options given;
+  const CUresult status = guarded([&](model::process&) { return given.read(option_count, options, values); });
+  return status == CUDA_SUCCESS ? load_data(module, image, given) : status;
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load_data(module, image, {}); }
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  return load(module, path != nullptr, {}, [&](kernel::image_bytes& bytes, std::string& complaint) {
+    return kernel::image_bytes::of_file(path, bytes, complaint);
   });
 }
 
@@ -31,10 +65,34 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   });
 }
 
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    return count != nullptr ? model::modules::count_functions(module, count) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::modules::list_functions(module, {functions, count});
+  });
+}
+
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return model::modules::get_variable(module, name, address, bytes);
+  });
+}
+
+// Code comes into a context when it is used there, unless the environment wants all of it at once. Here that is no different,
+// but for what is told.
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const char* const wish = std::getenv("CUDA_MODULE_LOADING");
+    *mode = wish != nullptr && std::string_view{wish} == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
   });
 }
 

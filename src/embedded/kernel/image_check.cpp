@@ -70,6 +70,18 @@ bool is_readable(const Elf64_Ehdr& header) noexcept {
          header.e_ident[EI_VERSION] == EV_CURRENT && header.e_version == EV_CURRENT;
 }
 
+// Is a segment part of what is loaded, at the same place in the file and in memory?
+bool lies_in_loaded(const table<Elf64_Phdr>& segments, const Elf64_Phdr& one) noexcept {
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const Elf64_Phdr each = segments[i];
+    if (each.p_type != PT_LOAD || one.p_vaddr < each.p_vaddr) continue;
+    const std::uint64_t before = one.p_vaddr - each.p_vaddr;
+    if (before > each.p_filesz || one.p_filesz > each.p_filesz - before) continue;
+    return one.p_offset == each.p_offset + before;
+  }
+  return false;
+}
+
 // What the loader of the host will look at, so that it does not meet with a surprise.
 bool is_loadable(const Elf64_Ehdr& header, bytes_view file) noexcept {
   const unsigned char system = header.e_ident[EI_OSABI];
@@ -81,22 +93,23 @@ bool is_loadable(const Elf64_Ehdr& header, bytes_view file) noexcept {
   const table<Elf64_Phdr> segments{file, header.e_phoff, header.e_phnum};
   if (segments.size() != header.e_phnum) return false;
   std::uint64_t end = 0;
-  bool loads = false;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const Elf64_Phdr each = segments[i];
+    if (each.p_type != PT_LOAD) continue;
+    if (!part(file, each.p_offset, each.p_filesz) || each.p_filesz > each.p_memsz) return false;
+    if (each.p_vaddr > largest || each.p_memsz > largest || each.p_vaddr < end) return false;
+    if (each.p_align < page || (each.p_align & (each.p_align - 1)) != 0) return false;
+    if (each.p_vaddr % each.p_align != each.p_offset % each.p_align) return false;
+    end = each.p_vaddr + each.p_memsz;
+  }
   bool dynamic = false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Elf64_Phdr each = segments[i];
-    if (each.p_type != PT_LOAD && each.p_type != PT_DYNAMIC && each.p_type != PT_TLS) continue;
-    if (!part(file, each.p_offset, each.p_filesz) || each.p_filesz > each.p_memsz) return false;
-    if (each.p_vaddr > largest || each.p_memsz > largest) return false;
-    if ((each.p_align & (each.p_align - 1)) != 0) return false;
+    if (each.p_type == PT_LOAD || each.p_type == PT_GNU_STACK || each.p_type == PT_NULL) continue;
+    if (!lies_in_loaded(segments, each)) return false;
     if (each.p_type == PT_DYNAMIC) dynamic = true;
-    if (each.p_type != PT_LOAD) continue;
-    if (each.p_align < page || each.p_vaddr % each.p_align != each.p_offset % each.p_align) return false;
-    if (loads && each.p_vaddr < end) return false;
-    end = each.p_vaddr + each.p_memsz;
-    loads = true;
   }
-  return loads && dynamic;
+  return dynamic;
 }
 
 // Where in the file the bytes at an address of the loaded image are.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "embedded/model/device.hpp"
+#include "embedded/model/launch_limits.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -30,13 +31,11 @@ constexpr std::uint64_t known_mark = 0x7472'6170'7269'6577;
 constexpr unsigned group_step = 8;
 constexpr unsigned pair_step = 2;
 
-// An H200's multiprocessors come in clusters of these sizes, and a group of eight does not reach over the edge of one. So there
-// are fifteen such groups, though there would be enough multiprocessors for one more. Larger groups are made of several.
-constexpr unsigned clusters[] = {18, 18, 18, 16, 16, 16, 16, 14};
-
+// A group of eight does not reach over the edge of one that is built. So there are fifteen such groups, though there would be
+// enough multiprocessors for one more. Larger groups are made of several.
 unsigned groups_in_clusters() noexcept {
   unsigned groups = 0;
-  for (const unsigned size : clusters) groups += size / group_step;
+  for (const unsigned size : limits::multiprocessor_groups) groups += size / group_step;
   return groups;
 }
 

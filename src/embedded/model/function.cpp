@@ -8,6 +8,7 @@
 #include "embedded/model/launch_limits.hpp"
 #include "embedded/model/module.hpp"
 #include "embedded/model/process.hpp"
+#include "embedded/model/thread_state.hpp"
 
 namespace weir::embedded::model {
 
@@ -96,11 +97,10 @@ void function::open(loaded_module& in, const weir_kernel& kernel, const function
   owner_ = in.owner;
   in_ = &in;
   kernel_.store(&kernel, std::memory_order_relaxed);
-  constant_bytes_ = in.constant_bytes;
+  constant_bytes_.store(in.image->constant_bytes(), std::memory_order_relaxed);
   loaded_.store(false, std::memory_order_relaxed);
   settings_.clear();
   of_kernel_ = of_kernel;
-  cache_config.store(CU_FUNC_CACHE_PREFER_NONE, std::memory_order_relaxed);
   const std::lock_guard lock{lock_};
   image_ = in.image;
 }
@@ -143,14 +143,28 @@ int function::value_of(CUfunction_attribute which) const noexcept {
   return out;
 }
 
+CUfunc_cache function::cache_config() const noexcept {
+  const CUfunc_cache own = settings_.cache_config();
+  return own == CU_FUNC_CACHE_PREFER_NONE && of_kernel_ != nullptr ? of_kernel_->cache_config() : own;
+}
+
 weir_extent function::cluster() const noexcept {
   const auto in = [&](CUfunction_attribute which) { return static_cast<unsigned>(value_of(which)); };
   return {in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT),
           in(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
 }
 
-CUresult find_function(CUfunction handle, context*, function*& out) {
-  function* const found = this_process().functions.find(handle);
+CUresult find_function(CUfunction handle, context* in, function*& out) {
+  process& p = this_process();
+  function* found = p.functions.find(handle);
+  if (found == nullptr && p.library_kernels.find(handle) != nullptr) {
+    if (in == nullptr) in = this_thread().current();
+    if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    CUfunction its = nullptr;
+    const CUresult status = libraries::get_function(reinterpret_cast<CUkernel>(handle), in->base(), &its);
+    if (status != CUDA_SUCCESS) return status;
+    found = p.functions.find(its);
+  }
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   out = found;
   return found->owner().status();

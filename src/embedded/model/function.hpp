@@ -32,12 +32,20 @@ class function_settings {
   void set(abi::CUfunction_attribute which, int value) noexcept {
     values_[which].store(value, std::memory_order_relaxed);
   }
+  // CU_FUNC_CACHE_PREFER_NONE where it was not set.
+  [[nodiscard]] abi::CUfunc_cache cache_config() const noexcept {
+    return cache_config_.load(std::memory_order_relaxed);
+  }
+  void set_cache_config(abi::CUfunc_cache config) noexcept { cache_config_.store(config, std::memory_order_relaxed); }
+
   void clear() noexcept {
     for (std::atomic<int>& each : values_) each.store(unset, std::memory_order_relaxed);
+    set_cache_config(abi::CU_FUNC_CACHE_PREFER_NONE);
   }
 
  private:
   std::array<std::atomic<int>, attributes> values_;
+  std::atomic<abi::CUfunc_cache> cache_config_{abi::CU_FUNC_CACHE_PREFER_NONE};
 };
 
 // The value of an attribute of a kernel, as it was compiled or as it was set; false for no attribute.
@@ -89,13 +97,15 @@ class function {
   // The cluster that every launch has, set or compiled; {0, 0, 0} where the launch says.
   [[nodiscard]] weir_extent cluster() const noexcept;
 
-  std::atomic<abi::CUfunc_cache> cache_config{abi::CU_FUNC_CACHE_PREFER_NONE};
+  // What was set of the function, else of the library's kernel.
+  [[nodiscard]] abi::CUfunc_cache cache_config() const noexcept;
+  void set_cache_config(abi::CUfunc_cache config) noexcept { settings_.set_cache_config(config); }
 
  private:
   context* owner_ = nullptr;
   loaded_module* in_ = nullptr;
   std::atomic<const weir_kernel*> kernel_{nullptr};
-  std::size_t constant_bytes_ = 0;
+  std::atomic<std::size_t> constant_bytes_{0};
   std::atomic<bool> loaded_{false};
   function_settings settings_;
   const function_settings* of_kernel_ = nullptr;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/library.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -19,14 +20,6 @@ CUmodule loaded_module::handle() const noexcept {
 namespace modules {
 
 namespace {
-
-std::size_t constant_bytes_of(const module_image& image) noexcept {
-  std::size_t sum = 0;
-  for (const weir_variable& each : image.variables()) {
-    if (each.memory == weir_memory_constant) sum += each.bytes;
-  }
-  return sum;
-}
 
 // Tells the address map of a variable, so that copies, sets and questions know its address.
 void add_variable(loaded_module& in, const weir_variable& variable) {
@@ -65,21 +58,21 @@ std::shared_ptr<const module_image> clear(loaded_module& ended) noexcept {
 }
 
 // With the lock held.
-CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
+loaded_module* add(context& in, std::shared_ptr<const module_image> image, library* from) {
   process& p = this_process();
-  const auto [at, is_new] = in.functions.try_emplace(&kernel, nullptr);
-  if (is_new) {
-    try {
-      function* const made = p.functions.acquire();
-      made->open(in, kernel, nullptr);
-      p.functions.publish(made);
-      at->second = made;
-    } catch (...) {
-      in.functions.erase(at);
-      throw;
-    }
+  loaded_module* const made = p.modules.acquire();
+  made->owner = &in;
+  made->from = from;
+  made->image = image;
+  try {
+    for (const weir_variable& each : image->variables()) add_variable(*made, each);
+  } catch (...) {
+    (void)clear(*made);  // the caller's is the last
+    p.modules.recycle(made);
+    throw;
   }
-  return static_cast<CUfunction>(p.functions.handle_of(at->second));
+  p.modules.publish(made);
+  return made;
 }
 
 // Runs body(module) for a handle, with the lock held.
@@ -98,22 +91,40 @@ CUresult with(CUmodule handle, Body&& body) {
 CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out, std::string& complaint) {
   std::shared_ptr<const module_image> image;
   if (const CUresult status = module_image::load(bytes, image, complaint); status != CUDA_SUCCESS) return status;
-  process& p = this_process();
-  const std::lock_guard lock{p.modules_mutex};
-  loaded_module* const made = p.modules.acquire();
-  made->owner = &in;
-  made->from = nullptr;
-  made->constant_bytes = constant_bytes_of(*image);
-  made->image = std::move(image);
-  try {
-    for (const weir_variable& each : made->image->variables()) add_variable(*made, each);
-  } catch (...) {
-    image = clear(*made);
-    p.modules.recycle(made);
-    throw;
-  }
-  *out = static_cast<CUmodule>(p.modules.publish(made));
+  const std::lock_guard lock{this_process().modules_mutex};
+  if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
+  *out = add(in, image, nullptr)->handle();
   return CUDA_SUCCESS;
+}
+
+loaded_module* add_part(context& in, std::shared_ptr<const module_image> image, library& of) {
+  return add(in, std::move(image), &of);
+}
+
+CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
+  process& p = this_process();
+  const auto [at, is_new] = in.functions.try_emplace(&kernel, nullptr);
+  if (is_new) {
+    try {
+      function* const made = p.functions.acquire();
+      const function_settings* const behind = in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
+      made->open(in, kernel, behind);
+      p.functions.publish(made);
+      at->second = made;
+    } catch (...) {
+      in.functions.erase(at);
+      throw;
+    }
+  }
+  return static_cast<CUfunction>(p.functions.handle_of(at->second));
+}
+
+std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept {
+  process& p = this_process();
+  if (void* const handle = p.modules.handle_of(&ended); handle != nullptr) p.modules.retire(&ended, handle);
+  std::shared_ptr<const module_image> image = clear(ended);
+  p.modules.recycle(&ended);
+  return image;
 }
 
 CUresult unload(CUmodule module) {
@@ -128,9 +139,8 @@ CUresult unload(CUmodule module) {
   std::shared_ptr<const module_image> image;
   const std::lock_guard lock{p.modules_mutex};
   loaded_module* const found = p.modules.find(module);
-  if (found == nullptr || !p.modules.retire(found, module)) return CUDA_ERROR_INVALID_HANDLE;
-  image = clear(*found);
-  p.modules.recycle(found);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  image = remove(*found);
   return CUDA_SUCCESS;
 }
 
@@ -172,13 +182,13 @@ CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
 
 void release_context(context& closed) noexcept {
   process& p = this_process();
+  { const std::lock_guard everybody_who_has_found_it_alive{p.modules_mutex}; }
   p.modules.for_each([&](loaded_module& each) {
     std::shared_ptr<const module_image> image;
     const std::lock_guard lock{p.modules_mutex};
-    void* const handle = p.modules.handle_of(&each);
-    if (handle == nullptr || each.owner != &closed || !p.modules.retire(&each, handle)) return;
-    image = clear(each);
-    p.modules.recycle(&each);
+    if (p.modules.handle_of(&each) == nullptr || each.owner != &closed) return;
+    if (each.from != nullptr) each.from->parts.erase(&closed);
+    image = remove(each);
   });
 }
 

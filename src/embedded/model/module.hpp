@@ -24,8 +24,7 @@ struct library;
 struct loaded_module {
   context* owner = nullptr;
   std::shared_ptr<const module_image> image;
-  const library* from = nullptr;  // the library that it is a context's part of, which it ends with
-  std::size_t constant_bytes = 0;
+  library* from = nullptr;  // the library that it is a context's part of, which it ends with
   std::unordered_map<const weir_kernel*, function*> functions;  // those that somebody has asked for
   std::vector<allocation*> variables;                           // what the address map knows of
 
@@ -53,6 +52,13 @@ abi::CUresult get_variable(abi::CUmodule module, const char* name, abi::CUdevice
 // cuModuleGetFunctionCount and cuModuleEnumerateFunctions.
 abi::CUresult count_functions(abi::CUmodule module, unsigned* out);
 abi::CUresult list_functions(abi::CUmodule module, std::span<abi::CUfunction> out);
+
+// What follows is for libraries. With process::modules_mutex held: makes a module of a library of an image, without a
+// handle that a program could have come by; gives the handle of a function of it; and takes one out again that nobody
+// finds any more, and gives what has to be let go of without the lock.
+loaded_module* add_part(context& in, std::shared_ptr<const module_image> image, library& of);
+abi::CUfunction function_of(loaded_module& in, const weir_kernel& kernel);
+[[nodiscard]] std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept;
 
 // Ends all modules of a context, whose work is complete.
 void release_context(context& closed) noexcept;

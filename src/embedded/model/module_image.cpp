@@ -56,7 +56,10 @@ void module_image::unloader::operator()(void* object) const noexcept { dlclose(o
 module_image::module_image(loaded_object object, const weir_module_table& table)
     : object_{std::move(object)}, table_{table} {
   for (const weir_kernel& each : kernels()) kernels_by_name_.emplace(each.name, &each);
-  for (const weir_variable& each : variables()) variables_by_name_.emplace(each.name, &each);
+  for (const weir_variable& each : variables()) {
+    variables_by_name_.emplace(each.name, &each);
+    if (each.memory == weir_memory_constant) constant_bytes_ += each.bytes;
+  }
 }
 
 const weir_kernel* module_image::find_kernel(std::string_view name) const noexcept {

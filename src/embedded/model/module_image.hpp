@@ -38,6 +38,9 @@ class module_image {
     return {table_.variables, table_.variable_count};
   }
 
+  // What it has of constant memory.
+  [[nodiscard]] std::size_t constant_bytes() const noexcept { return constant_bytes_; }
+
   // By the linker's names. Where there is none: null.
   [[nodiscard]] const weir_kernel* find_kernel(std::string_view name) const noexcept;
   [[nodiscard]] const weir_variable* find_variable(std::string_view name) const noexcept;
@@ -45,6 +48,7 @@ class module_image {
  private:
   loaded_object object_;
   const weir_module_table& table_;
+  std::size_t constant_bytes_ = 0;
   std::unordered_map<std::string_view, const weir_kernel*> kernels_by_name_;
   std::unordered_map<std::string_view, const weir_variable*> variables_by_name_;
 };

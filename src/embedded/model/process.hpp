@@ -19,6 +19,7 @@
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
 #include "embedded/model/handle_table.hpp"
+#include "embedded/model/library.hpp"
 #include "embedded/model/module.hpp"
 #include "embedded/model/physical_memory.hpp"
 #include "embedded/model/stream.hpp"
@@ -61,6 +62,8 @@ class process {
 
   handle_table<loaded_module, handle_kind::module> modules;
   handle_table<function, handle_kind::function> functions;
+  handle_table<library, handle_kind::library> libraries;
+  handle_table<library_kernel, handle_kind::library_kernel> library_kernels;
 
   // Guards modules and libraries, but for what the loader of the host does. Nothing is waited for while it is held.
   std::mutex modules_mutex;
