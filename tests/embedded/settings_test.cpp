@@ -64,6 +64,19 @@ TEST_F(Settings, ShareHalfOfTheMachineBetweenTheDevices) {
   EXPECT_EQ(s->memory_per_device, model::host_memory() / 8);
 }
 
+TEST_F(Settings, TakeAnOrderOfThreads) {
+  const std::optional<settings> random = with("WEIR_EMBEDDED_THREADS", "random:7");
+  ASSERT_TRUE(random);
+  EXPECT_TRUE(random->threads.random);
+  EXPECT_EQ(random->threads.seed, 7u);
+  const std::optional<settings> ordered = with("WEIR_EMBEDDED_THREADS", "ordered");
+  ASSERT_TRUE(ordered);
+  EXPECT_FALSE(ordered->threads.random);
+  for (const char* value : {"", "random", "random:", "random:x", "random:1 ", "backwards"}) {
+    expect_refused("WEIR_EMBEDDED_THREADS", value);
+  }
+}
+
 TEST_F(Settings, RefuseWhatIsNoNumberOfDevices) {
   for (const char* value : {"", "0", "65", "-1", "+1", "two", "1x", " 1", "1.5", "99999999999999999999"}) {
     expect_refused("WEIR_EMBEDDED_DEVICES", value);

@@ -120,8 +120,26 @@ timeline* scheduler::take(hot_timelines& hot) noexcept {
 
 void scheduler::sleep() noexcept {
   workers_.gives_up();
-  if (!ready_.empty()) call_a_worker();
+  if (!ready_.empty() || joint_.has_open()) call_a_worker();
   workers_.sleep();
+}
+
+void scheduler::offer(joint_work& work) noexcept {
+  joint_.add(work);
+  call_a_worker();
+}
+
+// Takes part in what another thread runs, if there is something; others may then come, too.
+bool scheduler::take_part(hot_timelines& hot) noexcept {
+  joint_work* const work = joint_.enter();
+  if (work == nullptr) return false;
+  workers_.found();
+  hot.drop_all(*this);
+  call_a_worker();
+  work->take_part();
+  joint_work_list::leave(*work);
+  workers_.finished();
+  return true;
 }
 
 // Runs a timeline and then those that it lets go on, one after the other. The last one, if it ended drained.
@@ -151,6 +169,8 @@ void scheduler::work() noexcept {
       timeline* drained = run_chain(*line);
       workers_.finished();
       if (drained != nullptr) hot.keep(*drained, *this);
+      idle.reset();
+    } else if (take_part(hot)) {
       idle.reset();
     } else if (!idle.once_more()) {
       hot.drop_all(*this);

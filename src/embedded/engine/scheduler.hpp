@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "embedded/engine/joint_work.hpp"
 #include "embedded/engine/ready_list.hpp"
 #include "embedded/engine/schedule.hpp"
 #include "embedded/engine/timeline.hpp"
@@ -35,6 +36,12 @@ class scheduler {
   // Takes a timeline that is marked as listed, and sees to it that a worker is awake.
   void list(timeline& line) noexcept;
 
+  // Lets workers with nothing else to do take part in an operation that the calling thread runs; and ends that, when those
+  // who came have done their share. Only where the schedule is parallel.
+  void offer(joint_work& work) noexcept;
+  void withdraw(joint_work& work) noexcept { joint_.remove(work); }
+  [[nodiscard]] bool has_other_work() const noexcept { return !ready_.empty(); }
+
   // Takes a parked timeline whose next operation is a host function.
   void give_to_host_thread(timeline& line) noexcept;
 
@@ -46,6 +53,7 @@ class scheduler {
   void run_host_functions() noexcept;
   timeline* run_chain(timeline& first) noexcept;
   timeline* take(hot_timelines& hot) noexcept;
+  bool take_part(hot_timelines& hot) noexcept;
   void sleep() noexcept;
   void call_a_worker() noexcept;
   void call_the_host_thread() noexcept;
@@ -57,6 +65,7 @@ class scheduler {
 
   alignas(64) ready_list ready_;
   wake_up workers_;
+  joint_work_list joint_;
 
   alignas(64) host_list host_ready_;
   wake_up host_thread_;

@@ -1,11 +1,137 @@
 // kernel/services.cpp - what the driver offers to kernels that run.
 #include "embedded/kernel/services.hpp"
 
+#include <time.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "embedded/engine/spin_lock.hpp"
+#include "embedded/kernel/block_runner.hpp"
+#include "embedded/kernel/device_heap.hpp"
+#include "embedded/kernel/device_print.hpp"
+#include "embedded/kernel/team.hpp"
+
 namespace weir::embedded::kernel {
 
+namespace {
+
+using namespace abi;
+
+// The threads of the block that runs. A kernel that was not compiled to wait cannot.
+block_threads& threads() noexcept {
+  block_runner& runner = *running_kernel();
+  if (!runner.has_threads()) [[unlikely]] {
+    std::fprintf(stderr, "weir: kernel %s waits, and says that it does not\n", runner.what().kernel->name);
+    leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+  }
+  return runner.threads();
+}
+
+unsigned block_barrier(weir_barrier kind, unsigned predicate) { return threads().block_barrier(kind, predicate != 0); }
+
+const unsigned long long* warp_exchange(unsigned mask, unsigned long long value, unsigned* present) {
+  static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+  return reinterpret_cast<const unsigned long long*>(threads().exchange(mask, value, *present));
+}
+
+void warp_barrier(unsigned mask) {
+  warp::lanes present = 0;
+  threads().exchange(mask, 0, present);
+}
+
+unsigned active_mask(const void* place) { return threads().active_mask(place); }
+
+void grid_barrier() {
+  block_threads& all = threads();
+  if (running_kernel()->member() == nullptr || !running_kernel()->what().cooperative) {
+    std::fprintf(stderr, "weir: kernel %s waits for its grid in a launch that is not cooperative\n",
+                 running_kernel()->what().kernel->name);
+    leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+  }
+  if (!all.grid_barrier()) leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+}
+
+// A block without a cluster is a cluster of its own.
+void cluster_barrier() {
+  block_threads& all = threads();
+  if (running_kernel()->member() == nullptr || running_kernel()->what().cluster_blocks() == 1) {
+    all.block_barrier(weir_barrier_plain, false);
+  } else if (!all.cluster_barrier()) {
+    leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+  }
+}
+
+void* cluster_address(const void* address, unsigned rank) {
+  block_runner& runner = *running_kernel();
+  if (rank >= runner.what().cluster_blocks()) leave_kernel(CUDA_ERROR_ILLEGAL_ADDRESS);
+  if (runner.member() == nullptr) return const_cast<void*>(address);
+  void* const there = runner.member()->address_in(address, rank);
+  if (there == nullptr) leave_kernel(CUDA_ERROR_ILLEGAL_ADDRESS);
+  return there;
+}
+
+void fail(weir_fault why, const char* what) {
+  if (what != nullptr) std::fprintf(stderr, "%s\n", what);
+  switch (why) {
+    case weir_fault_assert: leave_kernel(CUDA_ERROR_ASSERT);
+    case weir_fault_misaligned: leave_kernel(CUDA_ERROR_MISALIGNED_ADDRESS);
+    default: leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+  }
+}
+
+unsigned long long nanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<unsigned long long>(now.tv_sec) * 1'000'000'000u + static_cast<unsigned long long>(now.tv_nsec);
+}
+
+unsigned long long cycles() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return nanoseconds();
+#endif
+}
+
+// Others have their turn; a thread that is alone really sleeps.
+void sleep(unsigned time) {
+  constexpr unsigned long long too_short_to_sleep = 20'000;
+  block_runner& runner = *running_kernel();
+  const unsigned long long until = nanoseconds() + time;
+  if (runner.has_threads() && runner.threads().yield()) return;
+  if (time >= too_short_to_sleep) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds{time});
+  } else {
+    while (nanoseconds() < until) engine::pause();
+  }
+}
+
+}  // namespace
+
 const weir_services& services() noexcept {
-  static constexpr weir_services none{};
-  return none;
+  static constexpr weir_services all{
+      .block_barrier = block_barrier,
+      .warp_barrier = warp_barrier,
+      .warp_exchange = warp_exchange,
+      .active_mask = active_mask,
+      .grid_barrier = grid_barrier,
+      .cluster_barrier = cluster_barrier,
+      .cluster_address = cluster_address,
+      .fail = fail,
+      .print = print_from_device,
+      .clock = cycles,
+      .time = nanoseconds,
+      .sleep = sleep,
+      .allocate = allocate_on_device,
+      .free = free_on_device,
+  };
+  return all;
 }
 
 }  // namespace weir::embedded::kernel

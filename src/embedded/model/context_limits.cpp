@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "embedded/kernel/device_heap.hpp"
+
 namespace weir::embedded::model {
 namespace {
 
@@ -76,6 +78,7 @@ CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
   // A value that changes nothing is told as it was given, as on an H200.
   const bool same = which == CU_LIMIT_STACK_SIZE && rounded == round_up(values_[which], r.step);
   values_[which] = same ? in_range : rounded;
+  if (which == CU_LIMIT_MALLOC_HEAP_SIZE) kernel::limit_device_heap(rounded);
   return CUDA_SUCCESS;
 }
 

@@ -9,8 +9,9 @@
 
 namespace weir::embedded::model {
 
-// Kernels and their stacks are the host's own, so no limit limits anything; but each can be asked for, takes the values
-// that an H200 takes, and is rounded as there.
+// What kernels allocate has an end at CU_LIMIT_MALLOC_HEAP_SIZE, the value that was set last in any context. Stacks are the
+// host's own, so no other limit limits anything; but each can be asked for, takes the values that an H200 takes, and is
+// rounded as there.
 //
 // Thread safety: all members, from any thread.
 class context_limits {

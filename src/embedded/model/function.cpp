@@ -101,6 +101,7 @@ void function::open(loaded_module& in, const weir_kernel& kernel, const function
   loaded_.store(false, std::memory_order_relaxed);
   settings_.clear();
   of_kernel_ = of_kernel;
+  open_.store(true);
   const std::lock_guard lock{lock_};
   image_ = in.image;
 }
@@ -108,6 +109,7 @@ void function::open(loaded_module& in, const weir_kernel& kernel, const function
 // The image may end here, and takes its time: not with the lock held.
 void function::close() noexcept {
   std::shared_ptr<const module_image> ended;
+  open_.store(false);
   const std::lock_guard lock{lock_};
   ended.swap(image_);
 }

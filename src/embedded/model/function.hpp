@@ -75,6 +75,10 @@ class function {
   // module has been unloaded: then the function is no more.
   [[nodiscard]] std::shared_ptr<const module_image> image() const noexcept;
 
+  // Has its module not been unloaded yet? Sequentially consistent: who submits a launch and then still finds it open is waited
+  // for by the unloading.
+  [[nodiscard]] bool is_open() const noexcept { return open_.load(); }
+
   // The kernel. Only while one has the image.
   [[nodiscard]] const weir_kernel& kernel() const noexcept { return *kernel_.load(std::memory_order_relaxed); }
 
@@ -107,6 +111,7 @@ class function {
   std::atomic<const weir_kernel*> kernel_{nullptr};
   std::atomic<std::size_t> constant_bytes_{0};
   std::atomic<bool> loaded_{false};
+  std::atomic<bool> open_{false};
   function_settings settings_;
   const function_settings* of_kernel_ = nullptr;
   mutable engine::spin_lock lock_;  // guards the image

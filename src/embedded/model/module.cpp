@@ -137,10 +137,13 @@ CUresult unload(CUmodule module) {
   if (status != CUDA_SUCCESS) return status;
   owner->wait_for_work();
   std::shared_ptr<const module_image> image;
-  const std::lock_guard lock{p.modules_mutex};
-  loaded_module* const found = p.modules.find(module);
-  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  image = remove(*found);
+  {
+    const std::lock_guard lock{p.modules_mutex};
+    loaded_module* const found = p.modules.find(module);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    image = remove(*found);
+  }
+  owner->wait_for_work();  // what another thread has launched meanwhile: nobody can from here on
   return CUDA_SUCCESS;
 }
 

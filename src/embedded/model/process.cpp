@@ -37,6 +37,7 @@ abi::CUresult process::initialise() {
   }
   if (pthread_atfork(nullptr, nullptr, leave_in_child) != 0) throw std::bad_alloc{};
   engine::scheduler::instance().configure(wanted->schedule);
+  kernel::configure(wanted->threads);
   devices_ = std::move(made);
   has_several_devices_ = devices_.size() > 1;
   initialised_.store(true, std::memory_order_release);

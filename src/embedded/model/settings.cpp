@@ -62,6 +62,15 @@ std::optional<engine::schedule> parse_schedule(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+std::optional<kernel::thread_order> parse_threads(std::string_view text) noexcept {
+  constexpr std::string_view random = "random:";
+  if (text == "ordered") return kernel::thread_order{};
+  if (!text.starts_with(random)) return std::nullopt;
+  const auto seed = parse_number<std::uint64_t>(text.substr(random.size()));
+  if (!seed) return std::nullopt;
+  return kernel::thread_order{true, *seed};
+}
+
 // Takes over the value of a variable that is set. False, with a complaint, where it is not one.
 template <class Value>
 bool read(environment look_up, const char* name, std::optional<Value> (*parse)(std::string_view) noexcept,
@@ -86,7 +95,9 @@ std::optional<settings> read_settings(environment look_up, std::string& complain
             "a number of bytes for each device, from 1M to 65536G, with K, M or G for 2^10, 2^20 or 2^30 of them",
             s.memory_per_device, complaint) ||
       !read(look_up, "WEIR_EMBEDDED_SCHEDULE", parse_schedule,
-            "parallel, serial, random:SEED or late:SEED, with a number as SEED", s.schedule, complaint)) {
+            "parallel, serial, random:SEED or late:SEED, with a number as SEED", s.schedule, complaint) ||
+      !read(look_up, "WEIR_EMBEDDED_THREADS", parse_threads, "ordered or random:SEED, with a number as SEED", s.threads,
+            complaint)) {
     return std::nullopt;
   }
   // Half of the machine for all devices together: what they hold and what the program holds share it.

@@ -1,0 +1,41 @@
+// model/kernel_arguments.hpp - the arguments of a launch, as a program passes them and as they are kept.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "driver/abi.hpp"
+#include "embedded/kernel/module_abi.h"
+
+namespace weir::embedded::model {
+
+// Where the values of a call are: a pointer to each, or all of them in a buffer. Valid during the call.
+class kernel_arguments {
+ public:
+  kernel_arguments() = default;
+
+  // Reads the two forms of cuLaunchKernel. CUDA_ERROR_INVALID_VALUE where both are given, or none and the kernel has
+  // parameters, or what is given is not as it should be.
+  static abi::CUresult read(const weir_kernel& of, void* const* params, void* const* extra,
+                            kernel_arguments& out) noexcept;
+
+  [[nodiscard]] const void* at(const weir_kernel& of, unsigned number) const noexcept {
+    return each_ != nullptr ? each_[number] : buffer_ + of.parameters[number].offset;
+  }
+
+  // How many bytes they take where they lie as in a buffer, and how they have to be aligned for that.
+  [[nodiscard]] static std::size_t bytes(const weir_kernel& of) noexcept;
+  [[nodiscard]] static std::size_t alignment(const weir_kernel& of) noexcept;
+
+  // Copies them to where they lie as in a buffer: of bytes() bytes.
+  void copy_to(const weir_kernel& of, std::byte* to) const noexcept;
+
+  // A pointer to each of those that lie so.
+  static void point_into(const weir_kernel& of, const std::byte* values, const void** out) noexcept;
+
+ private:
+  void* const* each_ = nullptr;
+  const std::byte* buffer_ = nullptr;
+};
+
+}  // namespace weir::embedded::model

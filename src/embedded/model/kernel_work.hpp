@@ -1,0 +1,50 @@
+// model/kernel_work.hpp - a launch of a kernel: with all that it needs, as it is kept, and as an operation of a stream.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "driver/abi.hpp"
+#include "embedded/engine/operation.hpp"
+#include "embedded/kernel/module_abi.h"
+#include "embedded/model/kernel_arguments.hpp"
+#include "embedded/model/launch_shape.hpp"
+
+namespace weir::embedded::model {
+
+class module_image;
+class stream;
+
+// A launch that is kept for as long as one likes. It keeps the kernel's code. Does not change.
+class kernel_work {
+ public:
+  // Copies the arguments. The shape has been checked. Throws std::bad_alloc.
+  kernel_work(const weir_kernel& kernel, std::shared_ptr<const module_image> image, const launch_shape& shape,
+              const kernel_arguments& arguments);
+
+  [[nodiscard]] const weir_kernel& kernel() const noexcept { return kernel_; }
+  [[nodiscard]] const launch_shape& shape() const noexcept { return shape_; }
+  [[nodiscard]] const std::shared_ptr<const module_image>& image() const noexcept { return image_; }
+  [[nodiscard]] const void* const* arguments() const noexcept { return pointers_.get(); }
+
+  // Runs it. False where it failed the device.
+  bool run() const noexcept;
+
+ private:
+  struct aligned_free {
+    void operator()(std::byte* values) const noexcept;
+  };
+
+  const weir_kernel& kernel_;
+  std::shared_ptr<const module_image> image_;
+  launch_shape shape_;
+  std::unique_ptr<const void*[]> pointers_;
+  std::unique_ptr<std::byte[], aligned_free> values_;
+};
+
+// Submits a launch to a stream, whatever the capture state, and gives the point at which it is complete. The code has to stay
+// until then: a module waits for the work of its context before it ends. Throws std::bad_alloc, and then nothing was submitted.
+engine::point submit_kernel(stream& in, const weir_kernel& kernel, const std::shared_ptr<const module_image>& image,
+                            const launch_shape& shape, const kernel_arguments& arguments);
+
+}  // namespace weir::embedded::model

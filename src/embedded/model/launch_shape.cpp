@@ -1,0 +1,68 @@
+// model/launch_shape.cpp - the limits of grids, blocks and clusters.
+#include "embedded/model/launch_shape.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "embedded/model/context.hpp"
+#include "embedded/model/device.hpp"
+#include "embedded/model/function.hpp"
+#include "embedded/model/launch_limits.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+constexpr weir_extent most_of_grid{0x7fffffff, 65535, 65535};
+constexpr weir_extent most_of_block{1024, 1024, 64};
+
+bool is_within(const weir_extent& size, const weir_extent& most) noexcept {
+  return size.x - 1 < most.x && size.y - 1 < most.y && size.z - 1 < most.z;  // none is 0, either
+}
+
+bool is_none(const weir_extent& size) noexcept { return size.x == 0 && size.y == 0 && size.z == 0; }
+std::uint64_t volume(const weir_extent& size) noexcept { return std::uint64_t{size.x} * size.y * size.z; }
+
+// How many blocks a multiprocessor of an H200 runs at the same time.
+std::uint64_t resident_blocks(const weir_kernel& kernel, const launch_shape& shape) noexcept {
+  const std::uint64_t warps = (volume(shape.block) + limits::warp - 1) / limits::warp;
+  const std::size_t shared =
+      (kernel.static_shared + shape.shared + limits::shared_reserved_per_block + limits::shared_granularity - 1) /
+      limits::shared_granularity * limits::shared_granularity;
+  return std::min({std::uint64_t{limits::blocks_per_multiprocessor}, limits::warps_per_multiprocessor / warps,
+                   std::uint64_t{limits::shared_per_multiprocessor / shared}});
+}
+
+CUresult check_cluster(const function& of, launch_shape& shape) noexcept {
+  const weir_extent own = of.cluster();
+  if (is_none(shape.cluster)) shape.cluster = is_none(own) ? weir_extent{1, 1, 1} : own;
+  const weir_extent& size = shape.cluster;
+  if (!is_none(own) && (own.x != size.x || own.y != size.y || own.z != size.z)) return CUDA_ERROR_INVALID_VALUE;
+  if (volume(size) == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (shape.grid.x % size.x != 0 || shape.grid.y % size.y != 0 || shape.grid.z % size.z != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const bool large = of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0;
+  const unsigned most = large ? limits::non_portable_cluster : limits::portable_cluster;
+  return volume(size) > most ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult check_shape(const function& of, launch_shape& shape) noexcept {
+  const weir_kernel& kernel = of.kernel();
+  if (!is_within(shape.grid, most_of_grid) || !is_within(shape.block, most_of_block)) return CUDA_ERROR_INVALID_VALUE;
+  const std::uint64_t threads = volume(shape.block);
+  if (threads > limits::threads_per_block || threads > kernel.max_threads) return CUDA_ERROR_INVALID_VALUE;
+  if (shape.shared != 0 && shape.shared > of.max_dynamic_shared()) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = check_cluster(of, shape); status != CUDA_SUCCESS) return status;
+  if (!shape.cooperative) return CUDA_SUCCESS;
+  int multiprocessors = 0;
+  (void)of.owner().owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
+  const bool fits = volume(shape.grid) <= resident_blocks(kernel, shape) * static_cast<unsigned>(multiprocessors);
+  return fits ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,27 @@
+// model/launch_shape.hpp - over how many threads a kernel is launched, and what the device says to that.
+#pragma once
+
+#include "driver/abi.hpp"
+#include "embedded/kernel/module_abi.h"
+
+namespace weir::embedded::model {
+
+class function;
+
+struct launch_shape {
+  weir_extent grid{1, 1, 1};
+  weir_extent block{1, 1, 1};
+  weir_extent cluster{1, 1, 1};
+  unsigned shared = 0;  // bytes of dynamic shared memory
+  bool cooperative = false;
+
+  [[nodiscard]] bool clustered() const noexcept { return cluster.x * cluster.y * cluster.z > 1; }
+};
+
+// Can the function be launched so? `cluster` of {0, 0, 0} becomes the function's own, or {1, 1, 1}.
+// CUDA_ERROR_INVALID_VALUE for sizes that are none, or beyond what a grid, a block or the function has;
+// CUDA_ERROR_INVALID_CLUSTER_SIZE for a cluster that is too large; CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE for more blocks
+// than an H200 runs at the same time.
+abi::CUresult check_shape(const function& of, launch_shape& shape) noexcept;
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,128 @@
+// kernel_fault_test.cpp - a kernel that cannot go on fails its launch, and nothing else.
+#include "kernel_fixture.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace weir::embedded {
+namespace {
+
+using KernelFault = kernel_test;
+
+// What the sanitizers would report, they shall not look at.
+#define WEIR_TEST_UNCHECKED __attribute__((no_sanitize("address", "undefined", "thread")))
+
+WEIR_TEST_UNCHECKED void write_to(const thread_of& t) { *static_cast<volatile unsigned*>(t.argument) = 1; }
+WEIR_TEST_UNCHECKED void write_behind_a_barrier(const thread_of& t) {
+  service.block_barrier(weir_barrier_plain, 0);
+  if (t.index == 5) *static_cast<volatile unsigned*>(t.argument) = 1;
+  service.block_barrier(weir_barrier_plain, 0);
+}
+void nothing(const thread_of&) {}
+void wait_once(const thread_of&) { service.block_barrier(weir_barrier_plain, 0); }
+
+class KernelFaultOf : public kernel_test, public testing::WithParamInterface<bool> {
+ protected:
+  // With and without fibers, one block and so many that others take part. Whatever comes afterwards runs.
+  void expect(const weir_kernel& with, const weir_kernel& without, void* argument, CUresult answer) {
+    const weir_kernel& what = GetParam() ? with : without;
+    for (const unsigned blocks : {1u, 1000u}) {
+      EXPECT_EQ(run(what, {blocks, 1, 1}, {16, 1, 1}, argument), answer);
+      EXPECT_EQ(run(loop<nothing>, {2, 1, 1}, {16, 1, 1}), CUDA_SUCCESS);
+      EXPECT_EQ(run(waiting<wait_once>, {2, 1, 1}, {16, 1, 1}), CUDA_SUCCESS);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, KernelFaultOf, testing::Bool(), [](const auto& of) { return of.param ? "Fibers" : "Loop"; });
+
+TEST_P(KernelFaultOf, NullIsAnIllegalAddress) {
+  expect(waiting<write_behind_a_barrier>, loop<write_to>, nullptr, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_P(KernelFaultOf, UnmappedMemoryIsAnIllegalAddress) {
+  void* const page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  expect(waiting<write_behind_a_barrier>, loop<write_to>, page, CUDA_ERROR_ILLEGAL_ADDRESS);
+  ::munmap(page, 4096);
+}
+
+TEST_P(KernelFaultOf, WhatIsNoAddressIsAnIllegalOne) {
+  expect(waiting<write_behind_a_barrier>, loop<write_to>, reinterpret_cast<void*>(0x1234567812345678),
+         CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+template <weir_fault Why>
+void fail(const thread_of& t) {
+  if (t.index == 7) service.fail(Why, nullptr);
+}
+TEST_P(KernelFaultOf, TellsWhyItFailed) {
+  expect(waiting<fail<weir_fault_trap>>, loop<fail<weir_fault_trap>>, nullptr, CUDA_ERROR_LAUNCH_FAILED);
+  expect(waiting<fail<weir_fault_assert>>, loop<fail<weir_fault_assert>>, nullptr, CUDA_ERROR_ASSERT);
+  expect(waiting<fail<weir_fault_misaligned>>, loop<fail<weir_fault_misaligned>>, nullptr,
+         CUDA_ERROR_MISALIGNED_ADDRESS);
+}
+
+WEIR_TEST_UNCHECKED void divide(const thread_of& t) {
+  *static_cast<volatile int*>(t.argument) = 7 / *static_cast<volatile int*>(t.argument);
+}
+TEST_F(KernelFault, DivisionByZeroFails) {
+#if defined(__x86_64__)
+  int zero = 0;
+  EXPECT_EQ(run(loop<divide>, {1, 1, 1}, {1, 1, 1}, &zero), CUDA_ERROR_LAUNCH_FAILED);
+#endif
+}
+
+// Recursion without an end.
+WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned deeper(volatile unsigned* depth) {
+  volatile char frame[512];
+  frame[0] = static_cast<char>(*depth);
+  *depth = *depth + 1;
+  return *depth == 0 ? 0 : deeper(depth) + static_cast<unsigned>(frame[0]);
+}
+WEIR_TEST_UNCHECKED void recur(const thread_of& t) {
+  auto* const depth = static_cast<volatile unsigned*>(t.argument);
+  *depth = deeper(depth);
+}
+TEST_P(KernelFaultOf, AStackThatIsUsedUpIsAStackError) {
+  unsigned depth = 0;
+  expect(waiting<recur>, loop<recur>, &depth, CUDA_ERROR_HARDWARE_STACK_ERROR);
+}
+
+// What lies behind the shared memory cannot be written.
+WEIR_TEST_UNCHECKED void write_behind_shared(const thread_of& t) {
+  const_cast<volatile unsigned char*>(t.block.shared)[t.block.shared_bytes + 127] = 1;
+}
+TEST_F(KernelFault, FindsWhatIsBehindSharedMemory) {
+  EXPECT_EQ(run(loop<write_behind_shared>, {1, 1, 1}, {1, 1, 1}, nullptr, 1024), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+// A fault of the program goes to the program's own handler, and without one ends it as ever.
+void end_with_9(int) { ::_exit(9); }
+int status_of_faulting_child(bool with_handler) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (with_handler) ::signal(SIGSEGV, end_with_9);
+    const weir_kernel& what = loop<nothing>;
+    const void* none = nullptr;
+    const void* const arguments[] = {&none};
+    kernel::launch l;
+    l.kernel = &what;
+    l.arguments = arguments;
+    if (kernel::run(l) != CUDA_SUCCESS) ::_exit(1);
+    ::raise(SIGSEGV);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status;
+}
+TEST_F(KernelFault, OfTheProgramStaysItsOwn) {
+  const int without = status_of_faulting_child(false);
+  EXPECT_TRUE(WIFSIGNALED(without) && WTERMSIG(without) == SIGSEGV) << without;
+}
+
+}  // namespace
+}  // namespace weir::embedded
