@@ -112,7 +112,7 @@ unsigned module_table::add_expression(std::string_view expression) {
     instances_.emplace_back(plain, name);
     return name;
   }
-  const unsigned name = name_of("decltype(" + type + ")", entity);
+  const unsigned name = name_of("decltype(" + type + ")::type", entity);
   // Bounds that name a parameter of the template are not known here.
   const auto known = [&](token_range range) {
     for (std::size_t i = range.begin; i < range.end; ++i)
@@ -133,7 +133,7 @@ unsigned module_table::add_expression(std::string_view expression) {
   };
   array("bounds", bounds);
   array("cluster", cluster);
-  add_kernel("decltype(" + type + ")", entity, bounds, cluster, may_wait);
+  add_kernel("decltype(" + type + ")::type", entity, bounds, cluster, may_wait);
   instances_.emplace_back(plain, name);
   return name;
 }

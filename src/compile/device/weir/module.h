@@ -34,7 +34,7 @@ struct weir_name {
 };
 
 template <class T>
-T weir_function_of(T*);
+weir_same<T> weir_function_of(T*);
 
 template <unsigned... I>
 struct weir_indices {};
