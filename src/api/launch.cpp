@@ -87,9 +87,10 @@ void settle_launch(stream_ref stream, const launch_config& config, const launche
   const CUstream handle = usable(stream, call, at);
   check_arguments(what, arguments.size, arguments.shapes, call, at);
   const kernel_state& state = usable(what, call, at);
+  const abi::CUcontext of_thread = current_handle(at);
+  const make_current current{of_thread != nullptr ? of_thread : state.context, at};
   if (config.priority) check_priority(what.device(at), state.context, *config.priority, call, at);
   const used_memory used{stream, arguments, call, at};
-  const make_current current{current_handle(at) == nullptr ? state.context : current_handle(at), at};
 
   capture_part part;
   if (captures_open()) part = capture_part_of(handle, at);
