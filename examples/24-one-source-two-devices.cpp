@@ -1,0 +1,56 @@
+// Lesson 24: a kernel as CUDA C source, compiled when the program runs, for a GPU or for the machine without one.
+#include <cstdio>
+#include <string>
+#include <vector>
+#include <weir/weir.hpp>
+
+int main() {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  constexpr int n = 100000;
+
+  // [compile]
+  const weir::program source{R"(
+    extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+      const int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) y[i] += a * x[i];
+    }
+  )"};
+  const weir::kernel saxpy = source.compile(gpu).kernel("saxpy");  // keeps the module that it is of
+  // [/compile]
+  std::printf("%s runs it on %s\n", gpu.is_embedded() ? "the host's compiler" : "NVRTC", gpu.name());
+
+  // [launch]
+  weir::buffer<float> x{s, n};
+  weir::buffer<float> y{s, n};
+  weir::fill(s, x, 2.0f);
+  weir::fill(s, y, 1.0f);
+  weir::launch(s, weir::grid(n), saxpy, 3.0f, weir::in(x), weir::inout(y), n);
+  // [/launch]
+  std::vector<float> result(n);
+  weir::copy(s, y, result);
+  s.sync();
+  bool right = true;
+  for (const float v : result) right = right && v == 7.0f;
+
+  // Arguments are not converted: 3.0 is eight bytes, and a float has four. Nothing was launched, and the error says which.
+  bool refused = false;
+  try {
+    weir::launch(s, weir::grid(n), saxpy, 3.0, weir::in(x), weir::inout(y), n);
+  } catch (const weir::error& e) {
+    refused = e.result() == weir::errc::invalid_value;
+    std::printf("%s\n", e.advice().c_str());
+  }
+
+  // A mistake in the source is told with its own lines, whichever compiler found it.
+  bool told = false;
+  try {
+    static_cast<void>(weir::program{"\n__global__ void broken() { nonsense; }\n", {.name = "broken.cu"}}.compile(gpu));
+  } catch (const weir::compile_error& e) {
+    told = e.log().find("nonsense") != std::string::npos;
+    std::printf("%s says:\n%s\n", e.compiler().c_str(), e.log().c_str());
+  }
+
+  std::printf("%s\n", right && refused && told ? "as it should be" : "WRONG");
+  return right && refused && told ? 0 : 1;
+}
