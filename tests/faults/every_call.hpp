@@ -70,6 +70,10 @@ inline void expect_nothing_left(const failing_table& calls, std::string_view fai
                 made(&driver_table::cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph"),
             calls.count(&driver_table::cuGraphDestroy))
       << "graphs, after a failure of " << failed;
+  EXPECT_EQ(made(&driver_table::cuModuleLoadData, "cuModuleLoadData") +
+                made(&driver_table::cuModuleLoadDataEx, "cuModuleLoadDataEx"),
+            calls.count(&driver_table::cuModuleUnload))
+      << "modules, after a failure of " << failed;
   check(&driver_table::cuCtxEnablePeerAccess, &driver_table::cuCtxDisablePeerAccess, "cuCtxEnablePeerAccess");
   EXPECT_EQ(made(&driver_table::cuMemPoolCreate, "cuMemPoolCreate") +
                 made(&driver_table::cuMemPoolImportFromShareableHandle, "cuMemPoolImportFromShareableHandle"),
