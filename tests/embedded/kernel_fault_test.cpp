@@ -3,10 +3,9 @@
 
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <array>
 
 namespace weir::embedded {
 namespace {
@@ -99,29 +98,30 @@ TEST_F(KernelFault, FindsWhatIsBehindSharedMemory) {
   EXPECT_EQ(run(loop<write_behind_shared>, {1, 1, 1}, {1, 1, 1}, nullptr, 1024), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-// A fault of the program goes to the program's own handler, and without one ends it as ever.
+// A fault of the program goes to the handler that it has put in place before, and without one ends it as ever, once the
+// driver has its own there.
 void end_with_9(int) { ::_exit(9); }
-int status_of_faulting_child(bool with_handler) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (with_handler) ::signal(SIGSEGV, end_with_9);
-    const weir_kernel& what = loop<nothing>;
-    const void* none = nullptr;
-    const void* const arguments[] = {&none};
-    kernel::launch l;
-    l.kernel = &what;
-    l.arguments = arguments;
-    if (kernel::run(l) != CUDA_SUCCESS) ::_exit(1);
-    ::raise(SIGSEGV);
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
+
+[[noreturn]] void fault_behind_a_launch() {
+  const void* none = nullptr;
+  const std::array<const void*, 1> arguments{&none};
+  kernel::launch l;
+  l.kernel = &loop<nothing>;
+  l.arguments = arguments.data();
+  if (kernel::run(l) != CUDA_SUCCESS) ::_exit(1);
+  ::raise(SIGSEGV);
+  ::_exit(0);
 }
 TEST_F(KernelFault, OfTheProgramStaysItsOwn) {
-  const int without = status_of_faulting_child(false);
-  EXPECT_TRUE(WIFSIGNALED(without) && WTERMSIG(without) == SIGSEGV) << without;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ::signal(SIGSEGV, end_with_9);
+        fault_behind_a_launch();
+      },
+      testing::ExitedWithCode(9), "");
+  EXPECT_EXIT(
+      fault_behind_a_launch(), [](int status) { return status != 0; }, "");
 }
 
 }  // namespace

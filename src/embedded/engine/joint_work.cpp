@@ -40,7 +40,7 @@ bool joint_work_list::has_open() noexcept {
   if (offered_.load() == 0) return false;
   for (place& p : places_) {
     const std::lock_guard lock{p.lock};
-    const joint_work* const found = p.work.load(std::memory_order_relaxed);
+    const joint_work* const found = p.work.load(std::memory_order_acquire);
     if (found != nullptr && found->open_.load(std::memory_order_relaxed)) return true;
   }
   return false;
@@ -51,7 +51,7 @@ joint_work* joint_work_list::enter() noexcept {
   for (place& p : places_) {
     if (p.work.load(std::memory_order_relaxed) == nullptr) continue;
     const std::lock_guard lock{p.lock};
-    joint_work* const found = p.work.load(std::memory_order_relaxed);
+    joint_work* const found = p.work.load(std::memory_order_acquire);
     if (found == nullptr || !found->open_.load(std::memory_order_relaxed)) continue;
     found->inside_.fetch_add(1, std::memory_order_relaxed);
     return found;

@@ -95,7 +95,11 @@ void pass_on(int signal, siginfo_t* info, void* context, struct sigaction& to) n
 
 void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   if (block_runner* const runner = running_kernel(); runner != nullptr && is_fault(*info)) {
-    runner->leave(meaning_of(signal, *info, *static_cast<const ucontext_t*>(context), *runner));
+    const auto& at = *static_cast<const ucontext_t*>(context);
+    const CUresult why = meaning_of(signal, *info, at, *runner);
+    pthread_sigmask(SIG_SETMASK, &at.uc_sigmask,
+                    nullptr);  // the jump restores none, and a sanitizer may have blocked some
+    runner->leave(why);
   }
   const auto* const which = std::find(watched.begin(), watched.end(), signal);
   pass_on(signal, info, context, before[static_cast<std::size_t>(which - watched.begin())]);
@@ -108,7 +112,7 @@ void watch_faults() noexcept {
   std::call_once(once, [] {
     struct sigaction ours {};
     ours.sa_sigaction = on_fault;
-    // Not blocked while it runs: it is left by a jump that restores no mask.
+    // Not blocked while it runs, for the handlers that were made so.
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&ours.sa_mask);
     for (std::size_t i = 0; i < watched.size(); ++i) {
