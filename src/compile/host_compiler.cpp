@@ -55,6 +55,7 @@ class compilation {
     folder_.write("weir.map", "{ global: weir_module; local: *; };\n");
 
     preprocess();
+    preprocessed_ = true;
     const std::string source = with_users_names(read("unit.i"));
     const token_list tokens = tokens_of(source);
     refuse(unsupported(tokens));
@@ -134,7 +135,7 @@ class compilation {
 
   void ask(const std::vector<std::string>& c, const char* output) {
     process_result r = run_process(c, folder_.path());
-    log_ += with_users_paths(std::move(r.output));
+    log_ += preprocessed_ ? std::move(r.output) : with_users_paths(std::move(r.output));
     if (r.status < 0) throw failure("cannot start " + compiler_ + ": " + log_, log_, compiler_);
     if (r.status != 0 || !fs::exists(folder_.path() / output)) throw failure(headline(), log_, compiler_);
   }
@@ -190,6 +191,7 @@ class compilation {
   std::string compiler_, name_, file_, log_;
   private_folder folder_;
   bool clang_ = false;
+  bool preprocessed_ = false;  // messages have the user's names from then on
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "compile/edits.hpp"
 #include "compile/table.hpp"
@@ -70,7 +71,9 @@ class rewriter {
         put(i, "__attribute__((noinline))");
       }
     }
-    for (const variable_text& v : found_.variables) initialized(v);
+    std::size_t last = t_.size();
+    for (const variable_text& v : found_.variables)
+      if (v.specifier != std::exchange(last, v.specifier) && !v.function_pointer) initialized(v);
   }
 
   [[nodiscard]] bool in_attribute(std::size_t i) const {
@@ -90,7 +93,7 @@ class rewriter {
   // A variable of the device has no constructor that runs.
   void initialized(const variable_text& v) {
     edits_.insert(t_[v.specifier].end(),
-                  options_.clang ? "[[clang::require_constant_initialization]]" : " __constinit");
+                  options_.clang ? " __attribute__((require_constant_initialization))" : " __constinit");
   }
 
   // #pragma unroll N is GCC's with its name before it; without a number, and with one that is a name, the compiler decides.

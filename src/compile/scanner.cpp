@@ -209,9 +209,13 @@ class walker {
 
   void template_head(token_range range, head& h) {
     h.is_template = h.is_template || range.begin < range.end;
-    for (std::size_t i = range.begin; i < range.end; ++i)
-      if (t_[i].identifier() && (i + 1 == range.end || any_of(t_[i + 1], {",", "=", ">"})))
+    bool past_default = false;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      if (is(i, ",")) past_default = false;
+      if (is(i, "=")) past_default = true;
+      if (t_[i].identifier() && !past_default && (i + 1 == range.end || any_of(t_[i + 1], {",", "="})))
         h.template_parameters.emplace_back(t_[i].text);
+    }
   }
 
   void class_body(const head& h, token_range body, const std::string& scope_name) {
@@ -231,7 +235,8 @@ class walker {
 
   void function(const head& h, token_range body, std::size_t past_end, const std::string& scope_name, bool in_class) {
     const std::string name(t_[h.name].text);
-    entities_.push_back({name, {h.begin, past_end}});
+    // An operator of a class is reached by the class's name.
+    if (!in_class || name != "operator") entities_.push_back({name, {h.begin, past_end}});
     found_.functions.push_back({{h.open + 1, h.close}, body});
     locals(body);
     if (h.global && !in_class) kernel(h, body, past_end, scope_name);
@@ -272,15 +277,18 @@ class walker {
                          : word == "__managed__" ? memory_kind::managed
                                                  : memory_kind::device;
     std::size_t name = none;
-    bool past_name = false;
+    bool past_name = false, pointer = false;
     for (std::size_t i = h.begin; i <= end; ++i) {
       if (is(i, ",") || i == end) {
-        if (name != none) found_.variables.push_back({scope_name, std::string(t_[name].text), memory, h.memory});
-        name = none, past_name = false;
+        if (name != none)
+          found_.variables.push_back({scope_name, std::string(t_[name].text), memory, h.memory, pointer});
+        name = none, past_name = false, pointer = false;
       } else if (any_of(t_[i], {"(", "[", "{"})) {
         if (is(i, "(") && (is(i + 1, "*") || is(i + 1, "&")) && !past_name) {
-          for (std::size_t k = i; k < past(i, end); ++k)
+          pointer = true;
+          for (std::size_t k = i; k < past(i, end) && !past_name; ++k) {
             if (t_[k].identifier()) name = k;
+          }
         }
         if (!takes_parentheses(t_[i - 1])) past_name = past_name || name != none;
         i = past(i, end) - 1;

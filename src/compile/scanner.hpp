@@ -44,6 +44,7 @@ struct variable_text {
   std::string scope, name;
   memory_kind memory;
   std::size_t specifier = 0;  // the token that says so
+  bool function_pointer = false;
 };
 
 // extern __shared__ T name[];

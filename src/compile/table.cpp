@@ -143,7 +143,7 @@ std::string module_table::text() const {
   std::string s = "\n# 1 \"weir_module\"\n";
   s += declarations_ + names_;
   s += "extern \"C\" { __attribute__((visibility(\"hidden\"))) const weir_services* weir_driver; }\n";
-  s += "extern \"C\" { __attribute__((visibility(\"hidden\"), used)) const weir_kernel weir_kernels[" +
+  s += "extern \"C\" { __attribute__((visibility(\"hidden\"), used)) extern const weir_kernel weir_kernels[" +
        number(std::max(1u, kernel_count)) + "] = {\n" + kernels_ + "}; }\n";
   s += "static const weir_variable weir_variables[" + number(std::max(1u, variable_count_)) + "] = {\n" + variables_ +
        "};\n";

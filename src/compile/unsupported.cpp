@@ -42,7 +42,6 @@ constexpr std::array features{
     feature{"cudaGetLastError", launches},
     feature{"cudaGetParameterBuffer*", launches},
     feature{"__cvta_*", "addresses of one state space"},
-    feature{"__nv_*", "libdevice's own names"},
     feature{"__pipeline_*", "pipelines"},
     feature{"try", "exceptions"},
     feature{"throw", "exceptions"},
@@ -83,7 +82,8 @@ std::vector<std::string> unsupported(const token_list& list) {
     const auto* const f =
         std::find_if(features.begin(), features.end(), [&](const feature& x) { return matches(x, t[i].text); });
     if (f == features.end()) continue;
-    if ((f->name == "texture" || f->name == "surface") && !is(i + 1, "<")) continue;  // a name as any other
+    if ((f->name == "texture" || f->name == "surface") && (!is(i + 1, "<") || is(i + 2, "<")))
+      continue;  // a name as any other
     if (f->name == "wmma" && !is(i + 1, "::")) continue;
     if ((f->name == "cudaMalloc*" || f->name == "cudaFree*" || f->name == "cudaMemcpy*") && !is(i + 1, "(")) continue;
     refuse(t[i], std::string(t[i].text) + ": " + std::string(f->what) + " are", "");

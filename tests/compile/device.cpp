@@ -1,19 +1,18 @@
-// tests/compile/device.cpp - loading by a file in memory, and the turns that threads of a block take.
+// tests/compile/device.cpp - loading, and the turns that threads of a block take.
 #include "device.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <setjmp.h>
-#include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <vector>
+
+#include "compile/private_folder.hpp"
 
 namespace weir::test {
 namespace {
@@ -39,7 +38,6 @@ struct launch_state {
   std::vector<lane_thread> threads;
   std::size_t now = 0;
   ucontext_t scheduler;
-  jmp_buf out;
   bool failed = false;
   weir_fault why = weir_fault_trap;
   std::string text, output;
@@ -80,7 +78,6 @@ void* same_address(const void* address, unsigned) { return const_cast<void*>(add
 void fail(weir_fault why, const char* what) {
   launch_state& s = state();
   s.failed = true, s.why = why, s.text = what != nullptr ? what : "";
-  if (s.threads.empty()) longjmp(s.out, 1);
   for (;;) self().state = lane_thread::ended, give_turn();
 }
 int print(const char* format, va_list arguments) {
@@ -103,7 +100,11 @@ const weir_services services{block_barrier, warp_barrier, warp_exchange, active_
 
 void thread_main() {
   launch_state& s = state();
-  s.kernel->run(s.block, s.arguments, static_cast<unsigned>(s.now), 1);
+  const weir_extent size = s.block->size;
+  if ((s.kernel->flags & weir_kernel_waits) != 0)
+    s.kernel->run(s.block, s.arguments, static_cast<unsigned>(s.now), 1);
+  else
+    s.kernel->run(s.block, s.arguments, 0, size.x * size.y * size.z);
   self().state = lane_thread::ended;
   give_turn();
 }
@@ -170,10 +171,11 @@ bool let_go() {
   return waiting > 0;
 }
 
-void run_waiting_block() {
+void run_block() {
   launch_state& s = state();
   const weir_extent size = s.block->size;
-  s.threads = std::vector<lane_thread>(std::size_t{size.x} * size.y * size.z);
+  const bool waits = (s.kernel->flags & weir_kernel_waits) != 0;
+  s.threads = std::vector<lane_thread>(waits ? std::size_t{size.x} * size.y * size.z : 1);
   for (lane_thread& t : s.threads) {
     t.stack = std::make_unique<char[]>(stack_bytes);
     getcontext(&t.context);
@@ -193,11 +195,12 @@ void run_waiting_block() {
 }  // namespace
 
 device_image::device_image(const compile::product& made) {
-  const int file = memfd_create("image", MFD_CLOEXEC);
-  if (write(file, made.image.data(), made.image.size()) != static_cast<ssize_t>(made.image.size()))
-    throw std::runtime_error("memfd");
-  library_ = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
+  // dlopen knows a library by the name that it was opened with: each load needs its own.
+  const compile::private_folder folder;
+  static int count = 0;
+  const std::string name = "image" + std::to_string(++count) + ".so";
+  folder.write(name, {reinterpret_cast<const char*>(made.image.data()), made.image.size()});
+  library_ = dlopen((folder.path() / name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
   table_ = static_cast<const weir_module_table*>(dlsym(library_, "weir_module"));
   *table_->services = &services;
@@ -216,33 +219,18 @@ const weir_variable& device_image::variable(const std::string& name) const {
 }
 const std::string& device_image::output() const { return state().output; }
 
-namespace {
-
-// A function of its own: no variable may change between setjmp and longjmp.
-void run_alone(const weir_kernel& k, const weir_block& block, const void* const* arguments) {
-  if (setjmp(state().out) == 0) k.run(&block, arguments, 0, block.size.x * block.size.y * block.size.z);
-}
-
-}  // namespace
-
 void device_image::run(const weir_kernel& k, shape how, const void* const* arguments) {
   launch_state& s = state();
   s.kernel = &k, s.arguments = arguments, s.failed = false;
   s.output.clear();
-  struct alignas(128) line {
-    unsigned char bytes[128];
-  };
-  std::vector<line> memory(how.shared / sizeof(line) + 1);
+  std::vector<unsigned char> bytes(how.shared + 256);
+  unsigned char* const memory = bytes.data() + (128 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 128);
   for (unsigned z = 0; z < how.grid.z; ++z)
     for (unsigned y = 0; y < how.grid.y; ++y)
       for (unsigned x = 0; x < how.grid.x; ++x) {
-        const weir_block block{how.grid, how.block, {x, y, z}, {1, 1, 1}, memory.front().bytes, how.shared};
+        const weir_block block{how.grid, how.block, {x, y, z}, {1, 1, 1}, memory, how.shared};
         s.block = &block;
-        s.threads.clear();
-        if ((k.flags & weir_kernel_waits) != 0)
-          run_waiting_block();
-        else
-          run_alone(k, block, arguments);
+        run_block();
         if (s.failed) throw kernel_fault(s.why, s.text);
       }
 }

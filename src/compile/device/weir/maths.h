@@ -137,6 +137,10 @@ inline float fmaxf(float a, float b) noexcept { return b != b || a > b ? a : b; 
 }
 WEIR_HD float fmin(float a, float b) { return fminf(a, b); }
 WEIR_HD float fmax(float a, float b) { return fmaxf(a, b); }
+WEIR_HD double fmin(float a, double b) { return fmin((double)a, b); }
+WEIR_HD double fmax(float a, double b) { return fmax((double)a, b); }
+WEIR_HD double fmin(double a, float b) { return fmin(a, (double)b); }
+WEIR_HD double fmax(double a, float b) { return fmax(a, (double)b); }
 WEIR_HD float min(float a, float b) { return fminf(a, b); }
 WEIR_HD float max(float a, float b) { return fmaxf(a, b); }
 WEIR_HD double min(double a, double b) { return fmin(a, b); }

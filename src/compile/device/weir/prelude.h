@@ -38,6 +38,10 @@
   } while (0)
 #endif
 
+#if !defined(__NO_INLINE__)
+#define __NO_INLINE__ 1  // the C library's headers then define no functions that are defined here
+#endif
+
 typedef __SIZE_TYPE__ size_t;
 typedef __PTRDIFF_TYPE__ ptrdiff_t;
 

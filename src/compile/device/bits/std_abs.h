@@ -1,0 +1,6 @@
+// bits/std_abs.h - in place of the standard library's, whose overloads are there already.
+#pragma once
+
+namespace std {
+using ::abs;
+}

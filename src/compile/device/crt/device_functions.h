@@ -1,0 +1,2 @@
+// crt/device_functions.h - kernels have what it declares without an include.
+#pragma once

@@ -1,0 +1,2 @@
+// crt/math_functions.h - kernels have what it declares without an include.
+#pragma once

@@ -1,0 +1,2 @@
+// cuda.h - kernels have what it declares without an include.
+#pragma once

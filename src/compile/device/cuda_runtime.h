@@ -1,0 +1,2 @@
+// cuda_runtime.h - kernels have what it declares without an include.
+#pragma once

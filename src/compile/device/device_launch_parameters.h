@@ -1,0 +1,2 @@
+// device_launch_parameters.h - kernels have what it declares without an include.
+#pragma once

@@ -1,0 +1,2 @@
+// driver_types.h - kernels have what it declares without an include.
+#pragma once

@@ -1,0 +1,2 @@
+// host_defines.h - kernels have what it declares without an include.
+#pragma once

@@ -1,0 +1,2 @@
+// math_functions.h - kernels have what it declares without an include.
+#pragma once

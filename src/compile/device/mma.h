@@ -1,0 +1,2 @@
+// mma.h - is not there.
+#error "<mma.h>: tensor cores (wmma) are not supported on the embedded device"

@@ -1,0 +1,2 @@
+// sm_32_intrinsics.h - kernels have what it declares without an include.
+#pragma once

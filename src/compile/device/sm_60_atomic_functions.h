@@ -1,0 +1,2 @@
+// sm_60_atomic_functions.h - kernels have what it declares without an include.
+#pragma once

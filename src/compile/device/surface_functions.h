@@ -1,0 +1,2 @@
+// surface_functions.h - is not there.
+#error "<surface_functions.h>: surfaces are not supported on the embedded device"

@@ -1,0 +1,2 @@
+// texture_fetch_functions.h - is not there.
+#error "<texture_fetch_functions.h>: textures are not supported on the embedded device"

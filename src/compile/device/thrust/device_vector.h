@@ -1,0 +1,2 @@
+// thrust/device_vector.h - is not there.
+#error "<thrust/device_vector.h>: Thrust is not supported on the embedded device"

@@ -1,0 +1,2 @@
+// vector_types.h - kernels have what it declares without an include.
+#pragma once

@@ -1,0 +1,129 @@
+// tests/compile/compiler_test.cpp - how the host's compiler is found and asked, and what it says.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "compile/private_folder.hpp"
+#include "compiled.hpp"
+
+namespace weir::test {
+
+class HostCompiler : public Compiled {};
+
+TEST_P(HostCompiler, ErrorsHaveTheUsersNameAndLine) {
+  compile::request what;
+  what.name = "kernels/scale.cu";
+  what.source =
+      "#include \"part.h\"\n__global__ void __launch_bounds__(32)\nscale(float* x) {\n  x[0] = part() + missing;\n}\n";
+  what.headers = {{"part.h", "__device__ float part() { return 1; }\n"}};
+  try {
+    (void)compile::for_host(what);
+    FAIL();
+  } catch (const compile::failure& f) {
+    EXPECT_NE(f.log().find("kernels/scale.cu:4:19: error: "), std::string::npos) << f.log();
+    EXPECT_NE(std::string(f.what()).find("kernels/scale.cu:4:19: error: "), std::string::npos) << f.what();
+    EXPECT_EQ(f.compiler(), compile::find_program(GetParam()));
+  }
+  what.headers = {{"part.h", "\n__device__ float part() { return nothing; }\n"}};
+  what.name = "/somewhere/else/scale.cu";
+  try {
+    (void)compile::for_host(what);
+    FAIL();
+  } catch (const compile::failure& f) {
+    EXPECT_NE(f.log().find("part.h:2:"), std::string::npos) << f.log();
+    EXPECT_NE(f.log().find("/somewhere/else/scale.cu:1"), std::string::npos) << f.log();
+    EXPECT_EQ(f.log().find("weir-headers"), std::string::npos) << f.log();
+  }
+  EXPECT_NE(refused("#include \"nowhere.h\"\n").find("program.cu:1:10: fatal error: "), std::string::npos);
+  EXPECT_NE(refused("\n#error on purpose\n").find("program.cu:2:2: error: "), std::string::npos);
+  EXPECT_NE(refused("__device__ int f(int);\n__global__ void k(int* x) { *x = f(1); }").find("undefined reference"),
+            std::string::npos);
+}
+
+TEST_P(HostCompiler, WarningsAreInTheLog) {
+  const compile::product p = made("__global__ void k(int* x) {\n  *x = 1 / 0;\n}");
+  EXPECT_NE(p.log.find("program.cu:2:"), std::string::npos) << p.log;
+  EXPECT_EQ(made("__global__ void k(int* x) { *x = 1; }").log, "");
+}
+
+TEST_P(HostCompiler, OptionsArePassedOn) {
+  const compile::private_folder folder;
+  folder.write("include/answer.h", "#define ANSWER 42\n");
+  compile::request what;
+  what.source =
+      "#include <answer.h>\n#include <sub/own.h>\nextern \"C\" __global__ void k(int* x) { x[0] = ANSWER; x[1] = OWN; "
+      "x[2] = DEFINED; "
+      "x[3] = EMPTY; x[4] = __cplusplus >= 202002L; }";
+  what.include_paths = {(folder.path() / "include").string()};
+  what.headers = {{"sub/own.h", "#define OWN 7\n"}};
+  what.defines = {"DEFINED=5", "EMPTY"};
+  what.standard = "c++20";
+  what.fast_math = true;
+  what.line_info = true;
+  what.extra = {"-DEXTRA"};
+  device_image image{compile::for_host(what)};
+  int x[5];
+  image.launch("k", {}, +x);
+  EXPECT_EQ(x[0], 42);
+  EXPECT_EQ(x[1], 7);
+  EXPECT_EQ(x[2], 5);
+  EXPECT_EQ(x[3], 1);
+  EXPECT_EQ(x[4], 1);
+}
+
+TEST_P(HostCompiler, LeavesNothingBehind) {
+  const compile::private_folder folder;
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("TMPDIR", folder.path().c_str(), 1);
+  made("__global__ void k() {}");
+  (void)refused("__global__ void k() { syntax }");
+  (void)refused("__global__ void k() { asm(\"ptx\"); }");
+  if (before != nullptr)
+    setenv("TMPDIR", kept.c_str(), 1);
+  else
+    unsetenv("TMPDIR");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_P(HostCompiler, ImagesOfOneSourceAreTheSame) {
+  const std::string source = "__device__ int x; __global__ void k(int* p) { *p = x; }";
+  EXPECT_EQ(made(source).image, made(source).image);
+}
+
+TEST(HostCompilerChoice, SaysWhatIsMissing) {
+  setenv("WEIR_CXX", "no-such-compiler", 1);
+  try {
+    (void)compile::host_identity();
+    FAIL();
+  } catch (const compile::failure& f) {
+    EXPECT_NE(std::string(f.what()).find("WEIR_CXX is 'no-such-compiler'"), std::string::npos);
+  }
+  unsetenv("WEIR_CXX");
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  try {
+    (void)compile::for_host({});
+    FAIL();
+  } catch (const compile::failure& f) {
+    EXPECT_NE(std::string(f.what()).find("no C++ compiler"), std::string::npos);
+    EXPECT_NE(std::string(f.what()).find("WEIR_CXX"), std::string::npos);
+    EXPECT_TRUE(f.compiler().empty());
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
+TEST(HostCompilerChoice, IdentityIsOfTheCompiler) {
+  std::vector<std::string> all;
+  for (const std::string& c : compilers()) {
+    setenv("WEIR_CXX", c.c_str(), 1);
+    all.push_back(compile::host_identity());
+    EXPECT_EQ(all.back(), compile::host_identity());
+  }
+  unsetenv("WEIR_CXX");
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_NE(all[i], all[0]);
+}
+
+WEIR_WITH_EVERY_COMPILER(HostCompiler);
+
+}  // namespace weir::test

@@ -1,0 +1,122 @@
+// tests/compile/scanner_test.cpp - what is read from tokens, without a compiler.
+#include "compile/scanner.hpp"
+
+#include <gtest/gtest.h>
+
+#include "compile/token.hpp"
+
+namespace weir::test {
+
+using namespace compile;
+
+TEST(Tokens, AreTheUsersWithTheirLines) {
+  const std::string source =
+      "# 0 \"a.cu\"\n# 1 \"/usr/include/x.h\" 1 3 4\nint hidden;\n# 5 \"a.cu\" 2\nfloat x = 1.5e+3f;\n"
+      "# 1 \"b.h\" 1\n#pragma unroll 4\nchar c = '\\'', *s = \"a\\\"b\", *r = R\"(x\n\"y)\";\nint z;\n# 9 \"a.cu\" 3 "
+      "4\nlast";
+  const token_list list = tokens_of(source);
+  std::string text;
+  for (const token& t : list.tokens) text += std::string(t.text) + "|";
+  EXPECT_EQ(
+      text,
+      "float|x|=|1.5e+3f|;|#pragma unroll 4|char|c|=|'\\''|,|*|s|=|\"a\\\"b\"|,|*|r|=|R\"(x\n\"y)\"|;|int|z|;|last|");
+  EXPECT_EQ(list.tokens[0].line, 5u);
+  EXPECT_EQ(list.files[list.tokens[0].file], "a.cu");
+  EXPECT_EQ(list.tokens[5].line, 1u);
+  EXPECT_EQ(list.files[list.tokens[5].file], "b.h");
+  EXPECT_EQ(list.tokens[21].line, 4u);  // int z, behind a string of two lines
+  EXPECT_EQ(list.tokens.back().line, 9u);
+  EXPECT_EQ(source.substr(list.tokens[3].offset, 8), "1.5e+3f;");
+}
+
+scan_result scanned(const std::string& source) { return scan(tokens_of(source)); }
+
+TEST(Scanner, FindsKernelsWhereverTheyAre) {
+  const scan_result r = scanned(R"(namespace a::b { inline namespace c { namespace {
+__global__ void __launch_bounds__(64) first(int* x, float y = (1 < 2) ? 1.0f : 2.0f) { if (x) { } }
+}}}
+extern "C" { __global__ void second() {} }
+extern "C" __attribute__((used)) __global__ void third(void (*f)(int)) {}
+template <int N, class T = int> __global__ static void fourth(T (&x)[N]) {}
+template <> __global__ void fourth<3, int>(int (&x)[3]) {}
+template __global__ void fourth<4>(int (&)[4]);
+__global__ void declared(int);
+class holder { int x; holder() : x{1}, y(2) { } int y; void method() {} };
+__device__ auto lambda = [] { return 1; };
+struct { int x; } object = {1};
+enum class e : int { a, b };
+using alias = int;
+__global__ auto fifth() -> void {}
+)");
+  std::string text;
+  for (const kernel_text& k : r.kernels)
+    text += k.scope + k.name + (k.arguments.empty() ? "" : "<>") + (k.is_template ? " template" : "") +
+            (k.instantiation ? " instantiation" : "") + "\n";
+  EXPECT_EQ(text, "a::b::c::first\nsecond\nthird\nfourth template\nfourth<>\nfourth<> instantiation\nfifth\n");
+  EXPECT_EQ(r.kernels[3].template_parameters, (std::vector<std::string>{"N", "T"}));
+}
+
+TEST(Scanner, FindsVariables) {
+  const scan_result r = scanned(R"(__device__ int a, b[4] = {1, 2}, *c = &a;
+namespace n { static __constant__ float table[] = {1, 2}; }
+__device__ cuda::atomic<int, cuda::scope> counter;
+__managed__ __device__ double m{1.0};
+__device__ int function(int x);
+__device__ void (*pointer)(int);
+extern __device__ int elsewhere;
+extern "C" __device__ int here = 1;
+struct s { int member; };
+__device__ __attribute__((aligned(16))) s object;
+)");
+  std::string text;
+  for (const variable_text& v : r.variables)
+    text += v.scope + v.name +
+            (v.memory == memory_kind::constant  ? " c"
+             : v.memory == memory_kind::managed ? " m"
+                                                : " d") +
+            "\n";
+  EXPECT_EQ(text, "a d\nb d\nc d\nn::table c\ncounter d\nm m\npointer d\nhere d\nobject d\n");
+}
+
+TEST(Scanner, KnowsByNamesWhatMayWait) {
+  const scan_result r = scanned(R"(__device__ void leaf() { __syncthreads(); }
+struct s { void m() { leaf(); } };
+auto f = [] { s().m(); };
+void quiet() {}
+__global__ void yes() { f(); }
+__global__ void no() { quiet(); }
+__global__ void own() { __shfl_sync(0, 1, 2); }
+)");
+  ASSERT_EQ(r.kernels.size(), 3u);
+  EXPECT_TRUE(r.kernels[0].waits);
+  EXPECT_FALSE(r.kernels[1].waits);
+  EXPECT_TRUE(r.kernels[2].waits);
+  // An operator has no name by which it could be followed.
+  EXPECT_TRUE(scanned("int operator+(s a, s b) { __syncwarp(); } __global__ void k() {}").kernels[0].waits);
+  // Everyday names wait only where cooperative groups are included.
+  EXPECT_FALSE(scanned("__global__ void k(int* any) { any[0] = 1; }").kernels[0].waits);
+  EXPECT_TRUE(scanned("# 1 \"cooperative_groups.h\" 1 3\n# 1 \"a.cu\" 2\n__global__ void k(G g) { g.sync(); }")
+                  .kernels[0]
+                  .waits);
+}
+
+TEST(Scanner, FindsDynamicSharedMemory) {
+  const scan_result r = scanned(R"(extern __shared__ float file_scope[];
+__global__ void k() { extern __shared__ __align__(16) unsigned char s[]; __shared__ int fixed[4]; extern __shared__ int rows[][8]; }
+)");
+  ASSERT_EQ(r.dynamic.size(), 3u);
+  EXPECT_EQ(r.dynamic[0].name, "file_scope");
+  EXPECT_FALSE(r.dynamic[0].in_function);
+  EXPECT_EQ(r.dynamic[1].name, "s");
+  EXPECT_EQ(r.dynamic[2].name, "rows");
+  EXPECT_TRUE(r.dynamic[2].in_function);
+}
+
+TEST(Scanner, SurvivesWhatIsNoProgram) {
+  for (const char* const text : {"", "}", "{", "template", "template <", "__global__", "__global__ void",
+                                 "__global__ void k(", "extern \"C\"", "namespace", "namespace {", "operator",
+                                 "struct {", "__device__ int a[", "extern __shared__ x", "#", "R\"(", "'"})
+    (void)scanned(text);
+}
+
+}  // namespace weir::test
