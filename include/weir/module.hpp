@@ -78,8 +78,9 @@ class WEIR_EXPORT module {
   // (invalid_handle).
   [[nodiscard]] static module adopt(CUmod_st* handle, context_ref context, call_site at = call_site::current());
 
-  module(module&&) noexcept = default;
-  module& operator=(module&&) noexcept = default;
+  // `inline`, for a line that begins with `module` looks like another language construct to some compilers.
+  inline module(module&&) noexcept = default;
+  inline module& operator=(module&&) noexcept = default;
   // Lets go as close() does. A driver may wait for the device's work before it unloads, so this is left to weir's own
   // thread, and put off while a capture is open. What fails goes to on_unraised_error.
   ~module() = default;

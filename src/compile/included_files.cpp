@@ -26,8 +26,9 @@ class include_search {
     scan(what_.source, "");
     for (const auto& [name, text] : what_.headers) scan(text, "");
     // Those that are found are scanned in turn.
-    for (std::size_t i = 0; i < found_.files.size(); ++i) {
-      const included_file file = found_.files[i];
+    std::size_t next = 0;
+    while (next < found_.files.size()) {
+      const included_file file = found_.files[next++];
       scan(file.text, std::filesystem::path{file.path}.parent_path());
     }
     return std::move(found_);

@@ -40,6 +40,7 @@ class source_program {
 
   void compile(const std::vector<std::string>& options) const {
     std::vector<const char*> each;
+    each.reserve(options.size());
     for (const std::string& option : options) each.push_back(option.c_str());
     const nvrtc_result answer = nvrtc().nvrtcCompileProgram(program_, static_cast<int>(each.size()), each.data());
     if (answer != 0) fail("does not compile " + name_, answer);
