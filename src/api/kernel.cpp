@@ -123,6 +123,7 @@ kernel kernel::from_symbol(const void* symbol, detail::function_by_symbol find, 
 std::string kernel::name(call_site at) const {
   constexpr const char* call = "cuFuncGetName";
   const detail::kernel_state& state = usable(*this, call, at);
+  const detail::make_current current{state.context, at};
   const char* text = nullptr;
   check(driver().cuFuncGetName(&text, state.function), call, {}, at);
   return text;

@@ -11,7 +11,6 @@
 #include "api/node_owners.hpp"
 #include "api/primary_context.hpp"
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -56,13 +55,6 @@ CUresult launch_in(CUstream stream, const launch_config& config, CUfunction func
   return driver().cuLaunchKernelEx(&raw, function, values, nullptr);
 }
 
-// The node that the stream's last operation became.
-CUgraphNode last_node_of(CUstream stream) noexcept {
-  capture_part now;
-  if (ask_capture(stream, now) != CUDA_SUCCESS || now.count != 1) return nullptr;
-  return now.nodes[0];
-}
-
 }  // namespace
 
 errc launch_directly(const kernel_facts& what, const launch_config& config, CUstream stream, void** values) {
@@ -102,7 +94,7 @@ void settle_launch(stream_ref stream, const launch_config& config, const launche
     node_owners kept{part.graph, {owners.data(), owners.size()}, at};
     const CUresult answer = launch_in(handle, config, state.function, arguments.values);
     if (answer != CUDA_SUCCESS) fail_launch(static_cast<errc>(answer), call, stream, config, what, at);
-    kept.keep_for(last_node_of(handle));
+    kept.keep();
   }
   used.queued(at);
 }

@@ -3,6 +3,7 @@
 
 #include "api/captures.hpp"
 #include "api/kernel_state.hpp"
+#include "api/make_current.hpp"
 
 #include <weir/launch.hpp>
 
@@ -65,6 +66,7 @@ std::string advice_on_launch(errc answer, const launch_config& config, const ker
 
 void fail_launch(errc answer, const char* call, stream_ref stream, const launch_config& config, const kernel& what,
                  call_site at) {
+  const make_current current{usable(what, call, at).context, at};  // where the kernel can be asked
   std::string advice = advice_on_launch(answer, config, what);
   if (advice.empty()) fail_as_answered(answer, call, stream, at);
   if (captures_open()) note_failure(answer, call, stream, at);

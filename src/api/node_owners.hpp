@@ -20,6 +20,8 @@ class node_owners {
 
   // They are the node's now; those before are given up.
   void keep_for(CUgraphNode node) noexcept;
+  // They are the graph's, for as long as it is there.
+  void keep() noexcept { objects_.clear(); }
 
  private:
   explicit node_owners(CUgraph graph) noexcept : graph_{graph} {}

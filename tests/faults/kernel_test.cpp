@@ -134,7 +134,8 @@ class KernelNodeFaults : public KernelFaults {
 TEST_F(KernelNodeFaults, LaunchesThatAreCaptured) {
   const kernel fill = code->kernel("fill");
   every_call_may_fail([&] {
-    return capture(s, [&] { launch(s, grid(1000, 128), fill, buffer<int>{s, 1000}, 1, 1000); });
+    buffer<int> mine{s, 1000};
+    return capture(s, [&] { launch(s, grid(1000, 128), fill, std::move(mine), 1, 1000); });
   });
 }
 
