@@ -1,5 +1,6 @@
 // library_test.cpp - libraries: kernels without a context, and what of them is in one.
 #include "image_fixture.hpp"
+#include "out_of_memory.hpp"
 
 #include <array>
 #include <utility>
@@ -193,6 +194,47 @@ TEST_F(Library, AKernelPassesForAFunction) {
   EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<CUfunction>(reverse), 256, 0),
             CUDA_SUCCESS);
   EXPECT_EQ(blocks, 8);
+}
+
+// What is set of a kernel is set on a device.
+TEST_F(Library, SettingsAreADevices) {
+  int devices = 0;
+  ASSERT_EQ(driver.cuDeviceGetCount(&devices), CUDA_SUCCESS);
+  if (devices < 2) GTEST_SKIP() << "one device";
+  constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  EXPECT_EQ(driver.cuKernelSetAttribute(shared, 100, kernel("add"), 1), CUDA_SUCCESS);
+  int value = 0;
+  EXPECT_EQ(driver.cuKernelGetAttribute(&value, shared, kernel("add"), 0), CUDA_SUCCESS);
+  EXPECT_EQ(value, 48 * 1024);
+  CUcontext there = nullptr;
+  ASSERT_EQ(driver.cuCtxCreate_v4(&there, nullptr, 0, 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuFuncGetAttribute(&value, shared, function(kernel("add"))), CUDA_SUCCESS);
+  EXPECT_EQ(value, 100);
+  int ordinal = -1;
+  EXPECT_EQ(driver.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, counter()), CUDA_SUCCESS);
+  EXPECT_EQ(ordinal, 1);
+  EXPECT_EQ(driver.cuCtxDestroy_v2(there), CUDA_SUCCESS);
+}
+
+// A library that does not find the memory for something is not there, or not in the context yet.
+TEST_F(Library, ThatFindsNoMemoryIsNotThere) {
+  for (int after = 0;; ++after) {
+    CUlibrary other = nullptr;
+    CUkernel add = nullptr;
+    CUfunction its = nullptr;
+    CUresult status = CUDA_SUCCESS;
+    {
+      const out_of_memory soon{after};
+      status = load(other);
+      if (status == CUDA_SUCCESS) status = driver.cuLibraryGetKernel(&add, other, "add");
+      if (status == CUDA_SUCCESS) status = driver.cuKernelGetFunction(&its, add);
+    }
+    if (other != nullptr) {
+      EXPECT_EQ(driver.cuLibraryUnload(other), CUDA_SUCCESS);
+    }
+    if (status == CUDA_SUCCESS) break;
+    ASSERT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY) << after;
+  }
 }
 
 TEST_F(Library, LoadsFromAFile) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "embedded/model/address_map.hpp"
+#include "out_of_memory.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -263,6 +264,25 @@ TEST_F(Module, OptionsThatDoNotExistAreRefused) {
   EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 1, nullptr, &value), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuModuleLoadDataEx(&m, numbers_image().data(), 0, nullptr, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuModuleUnload(m), CUDA_SUCCESS);
+}
+
+// A load that does not find the memory for something leaves nothing, and the next one succeeds.
+TEST_F(Module, ThatFindsNoMemoryIsNotThere) {
+  for (int after = 0;; ++after) {
+    CUmodule m = nullptr;
+    CUfunction add = nullptr;
+    CUresult status = CUDA_SUCCESS;
+    {
+      const out_of_memory soon{after};
+      status = driver.cuModuleLoadData(&m, numbers_image().data());
+      if (status == CUDA_SUCCESS) status = driver.cuModuleGetFunction(&add, m, "add");
+    }
+    if (m != nullptr) {
+      EXPECT_EQ(driver.cuModuleUnload(m), CUDA_SUCCESS);
+    }
+    if (status == CUDA_SUCCESS) break;
+    ASSERT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY) << after;
+  }
 }
 
 // Threads load and unload beside each other.

@@ -153,17 +153,22 @@ CUresult unload(CUlibrary handle) {
   if (status != CUDA_SUCCESS) return status;
   for (context* each : in_use) each->wait_for_work();
   process& p = this_process();
-  std::vector<std::shared_ptr<const module_image>> ended;  // let go of when the lock is, too
-  const std::lock_guard lock{p.modules_mutex};
-  library* const found = p.libraries.find(handle);
-  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  ended.reserve(found->parts.size() + 1);  // the last that may throw
-  p.libraries.retire(found, handle);
-  for (const auto& [in, part] : std::exchange(found->parts, {})) ended.push_back(modules::remove(*part));
-  ended.push_back(std::move(found->image));
-  remove_kernels(*found);
-  found->bytes = {};
-  p.libraries.recycle(found);
+  std::vector<std::shared_ptr<const module_image>> ended;
+  {
+    const std::lock_guard lock{p.modules_mutex};
+    library* const found = p.libraries.find(handle);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    in_use.clear();
+    for (const auto& [in, part] : found->parts) in_use.push_back(in);
+    ended.reserve(found->parts.size() + 1);  // the last that may throw
+    p.libraries.retire(found, handle);
+    for (const auto& [in, part] : std::exchange(found->parts, {})) ended.push_back(modules::remove(*part));
+    ended.push_back(std::move(found->image));
+    remove_kernels(*found);
+    found->bytes = {};
+    p.libraries.recycle(found);
+  }
+  for (context* each : in_use) each->wait_for_work();  // as modules::unload() does
   return CUDA_SUCCESS;
 }
 

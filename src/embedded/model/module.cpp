@@ -58,7 +58,7 @@ std::shared_ptr<const module_image> clear(loaded_module& ended) noexcept {
 }
 
 // With the lock held.
-loaded_module* add(context& in, std::shared_ptr<const module_image> image, library* from) {
+loaded_module* add(context& in, const std::shared_ptr<const module_image>& image, library* from) {
   process& p = this_process();
   loaded_module* const made = p.modules.acquire();
   made->owner = &in;
@@ -97,8 +97,8 @@ CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out, std:
   return CUDA_SUCCESS;
 }
 
-loaded_module* add_part(context& in, std::shared_ptr<const module_image> image, library& of) {
-  return add(in, std::move(image), &of);
+loaded_module* add_part(context& in, const std::shared_ptr<const module_image>& image, library& of) {
+  return add(in, image, &of);
 }
 
 CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {

@@ -56,7 +56,7 @@ abi::CUresult list_functions(abi::CUmodule module, std::span<abi::CUfunction> ou
 // What follows is for libraries. With process::modules_mutex held: makes a module of a library of an image, without a
 // handle that a program could have come by; gives the handle of a function of it; and takes one out again that nobody
 // finds any more, and gives what has to be let go of without the lock.
-loaded_module* add_part(context& in, std::shared_ptr<const module_image> image, library& of);
+loaded_module* add_part(context& in, const std::shared_ptr<const module_image>& image, library& of);
 abi::CUfunction function_of(loaded_module& in, const weir_kernel& kernel);
 [[nodiscard]] std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept;
 
