@@ -10,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "support/own_folder.hpp"
@@ -127,6 +130,30 @@ TEST_F(Cache, IsForSeveralAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(cache.find("key"));
+}
+
+TEST_F(Cache, IsForSeveralProcesses) {
+  std::vector<pid_t> children;
+  for (unsigned char c = 0; c < 4; ++c) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      bool whole = true;
+      for (int i = 0; i < 50; ++i) {
+        cache.put("key", some_product(10000, c));
+        const std::optional<product> found = cache.find("key");
+        whole = whole && (!found || std::ranges::count(found->image, found->image[0]) == 10000);
+      }
+      ::_exit(whole ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
   EXPECT_TRUE(cache.find("key"));
 }
 
