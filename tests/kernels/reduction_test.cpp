@@ -1,0 +1,142 @@
+// reduction_test.cpp - kernels that make one number of many.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "kernel_fixture.hpp"
+
+namespace weir::test {
+namespace {
+
+class Reduction : public kernel_fixture {
+ protected:
+  const module& code = kernel_module("reduction");
+};
+
+TEST_F(Reduction, SumsByHalvesInSharedMemory) {
+  const kernel sum_tree = code.kernel("sum_tree");
+  for (const unsigned block : {1u, 64u, 100u, 512u}) {
+    for (const int n : {1, 1000, 5003}) {
+      const std::vector<int> in = randoms<int>(n, -100000, 100000);
+      const int expected = std::accumulate(in.begin(), in.end(), 0);
+      trial t{s};
+      auto& numbers = t.array_of(in);
+      // Each launch sums the blocks of the one before, until one is left.
+      std::vector<array<int>*> levels{&numbers};
+      std::vector<int> sizes{n};
+      do {
+        sizes.push_back(static_cast<int>(blocks_for(sizes.back(), std::max(block, 2u))));
+        levels.push_back(&t.zeros<int>(std::max(sizes.back(), 1)));
+      } while (sizes.back() > 1);
+      const unsigned threads = std::max(block, 2u);
+      t.run(
+          [&](stream_ref on) {
+            for (std::size_t level = 0; level + 1 < levels.size(); ++level) {
+              run(on, line(sizes[level], threads, threads * sizeof(int)), sum_tree, *levels[level], *levels[level + 1],
+                  sizes[level]);
+            }
+          },
+          [&] { expect_equal(levels.back()->read(), {expected}); });
+    }
+  }
+}
+
+TEST_F(Reduction, DotProductByShuffles) {
+  const kernel dot = code.kernel("dot_by_shuffles");
+  const int n = 9001;
+  const std::vector<double> a = whole_randoms<double>(n, -1000, 1000, 1);
+  const std::vector<double> b = whole_randoms<double>(n, -1000, 1000, 2);
+  const double expected = std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  for (const auto& [grid, block] : {std::pair{1u, 32u}, {5u, 224u}, {40u, 256u}}) {
+    trial t{s};
+    auto& as = t.array_of(a);
+    auto& bs = t.array_of(b);
+    auto& total = t.zeros<double>(1);
+    t.run([&](stream_ref on) { run(on, {.grid = {grid}, .block = {block}}, dot, as, bs, total, n); },
+          [&] { expect_equal(total.read(), {expected}); });  // whole numbers: the order does not matter
+  }
+}
+
+TEST_F(Reduction, FindsTheLeast) {
+  struct place {
+    float value;
+    int index;
+    bool operator==(const place&) const = default;
+  };
+  const kernel least = code.kernel("least");
+  for (const int n : {1, 31, 4097}) {
+    const std::vector<float> in = whole_randoms<float>(n, -300, 300);  // the least more than once
+    const int index = static_cast<int>(std::ranges::min_element(in) - in.begin());
+    for (const unsigned block : {1u, 48u, 1024u}) {
+      trial t{s};
+      auto& numbers = t.array_of(in);
+      auto& result = t.zeros<place>(1);
+      t.run([&](stream_ref on) { run(on, {.block = {block}}, least, numbers, result, n); },
+            [&] {
+              expect_equal(result.read(), {place{in[index], index}});
+            });
+    }
+  }
+}
+
+TEST_F(Reduction, TheLastBlockAddsUp) {
+  const kernel sum = code.kernel("sum_by_last_block");
+  for (const unsigned block : {32u, 80u, 256u}) {
+    const int n = 4999;
+    const auto in = randoms<std::uint32_t>(n, 0, UINT32_MAX);
+    const std::uint64_t expected = std::accumulate(in.begin(), in.end(), std::uint64_t{0});
+    trial t{s};
+    auto& numbers = t.array_of(in);
+    auto& parts = t.zeros<unsigned long long>(blocks_for(n, block));
+    auto& total = t.zeros<unsigned long long>(1);
+    t.run([&](stream_ref on) { run(on, line(n, block), sum, numbers, parts, total, n); },
+          [&] { expect_equal(total.read(), {expected}); });
+  }
+}
+
+TEST_F(Reduction, BarriersCount) {
+  const kernel count_below = code.kernel("count_below");
+  const int n = 1999;
+  std::vector<short> in = randoms<short>(n, -20, 20);
+  std::fill(in.begin() + 500, in.begin() + 1000, short{-20});
+  std::fill(in.begin() + 1000, in.begin() + 1500, short{20});
+  for (const unsigned block : {33u, 128u, 250u}) {
+    const unsigned blocks = blocks_for(n, block);
+    std::vector<int> counts(blocks), all(blocks), any(blocks);
+    for (unsigned b = 0; b < blocks; ++b) {
+      const auto begin = in.begin() + b * block;
+      const auto end = in.begin() + std::min<std::size_t>(n, (b + 1) * block);
+      counts[b] = static_cast<int>(std::count_if(begin, end, [](short v) { return v < 5; }));
+      all[b] = counts[b] == end - begin;
+      any[b] = counts[b] > 0;
+    }
+    trial t{s};
+    auto& numbers = t.array_of(in);
+    auto& c = t.zeros<int>(blocks);
+    auto& every = t.zeros<int>(blocks);
+    auto& some = t.zeros<int>(blocks);
+    t.run([&](stream_ref on) { run(on, line(n, block), count_below, numbers, short{5}, n, c, every, some); },
+          [&] {
+            expect_equal(c.read(), counts);
+            expect_equal(every.read(), all);
+            expect_equal(some.read(), any);
+          });
+  }
+}
+
+TEST_F(Reduction, BoundsByAtomics) {
+  const kernel widen = code.kernel("widen");
+  const int n = 3001;
+  const auto in = randoms<long long>(n, INT64_MIN / 2, INT64_MAX / 2);
+  const auto [low, high] = std::ranges::minmax(in);
+  trial t{s};
+  auto& numbers = t.array_of(in);
+  auto& bounds = t.array_of(std::vector<long long>{INT64_MAX, INT64_MIN});
+  t.run([&](stream_ref on) { run(on, line(n, 160), widen, numbers, n, bounds); },
+        [&] {
+          expect_equal(bounds.read(), {low, high});
+        });
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,135 @@
+// math_functions.cu - the functions of <math.h> under CUDA's names, in both precisions, and the device's own conversions.
+
+// A function a row: y[row * n + i] is that of x[i].
+__global__ void single_precision(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float v = x[i];  // 0.05 to 8
+  float* to = y + i;
+  const auto put = [&](float value) {
+    *to = value;
+    to += n;
+  };
+  put(sinf(v));
+  put(cosf(v));
+  put(expf(v));
+  put(exp2f(v));
+  put(exp10f(v));
+  put(expm1f(v));
+  put(logf(v));
+  put(log2f(v));
+  put(log10f(v));
+  put(log1pf(v));
+  put(sqrtf(v));
+  put(rsqrtf(v));
+  put(cbrtf(v));
+  put(sinhf(v));
+  put(coshf(v));
+  put(tanhf(v));
+  put(asinf(v / 16));
+  put(acosf(v / 16));
+  put(atanf(v));
+  put(atan2f(v, 3.0f));
+  put(hypotf(v, 2.0f));
+  put(powf(v, 1.75f));
+  put(erff(v));
+  put(tgammaf(v));
+  put(sinpif(v));
+  float s, c;
+  sincosf(v, &s, &c);
+  put(s);
+  put(c);
+}
+
+__global__ void double_precision(const double* x, double* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const double v = x[i];
+  double* to = y + i;
+  const auto put = [&](double value) {
+    *to = value;
+    to += n;
+  };
+  put(sin(v));
+  put(cos(v));
+  put(exp(v));
+  put(log(v));
+  put(log1p(v));
+  put(sqrt(v));
+  put(rsqrt(v));
+  put(cbrt(v));
+  put(tanh(v));
+  put(atan2(v, 3.0));
+  put(hypot(v, 2.0));
+  put(pow(v, 1.75));
+  put(erf(v));
+}
+
+// What has one right answer, whatever the number: to the bit.
+__global__ void exact(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float v = x[i];
+  float* to = y + i;
+  const auto put = [&](float value) {
+    *to = value;
+    to += n;
+  };
+  put(floorf(v));
+  put(ceilf(v));
+  put(truncf(v));
+  put(rintf(v));
+  put(roundf(v));
+  put(fabsf(v));
+  put(copysignf(3.0f, v));
+  put(fminf(v, 1.0f));
+  put(fmaxf(v, 1.0f));
+  put(fmodf(v, 3.0f));
+  put(fdimf(v, 0.5f));
+  put(fmaf(v, v, 1.0f));
+  put(__fadd_rn(v, 0.1f));
+  put(__fmul_rn(v, 0.1f));
+  put(__fdiv_rn(v, 3.0f));
+  put(__fsqrt_rn(fabsf(v)));
+  put(ldexpf(v, 3));
+  put(nextafterf(v, 10.0f));
+  put(isnan(v) ? 1.0f : isinf(v) ? 2.0f : 0.0f);
+  put(signbit(v) ? 1.0f : 0.0f);
+  put(isfinite(v) ? v - truncf(v) : 0.0f);
+}
+
+// The device's conversions say how they round; a number that is too large becomes the largest.
+__global__ void convert(const float* x, int* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float v = x[i];
+  int* to = y + i;
+  const auto put = [&](int value) {
+    *to = value;
+    to += n;
+  };
+  put(__float2int_rn(v));
+  put(__float2int_rz(v));
+  put(__float2int_ru(v));
+  put(__float2int_rd(v));
+  put(static_cast<int>(__float2uint_rn(fabsf(v))));
+  put(__float_as_int(v));
+  put(__float_as_int(__int2float_rn(__float_as_int(v))));
+  put(__float_as_int(__uint2float_rz(__float_as_uint(v))));
+  put(__double2hiint(static_cast<double>(v)));
+  put(__double2loint(__longlong_as_double(0x3ff123456789abcdll + i)));
+  put(static_cast<int>(__float2ll_rd(v) >> 3));
+}
+
+// Fast ones, which are allowed to be less exact.
+__global__ void fast(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float v = x[i];
+  y[i] = __expf(v);
+  y[n + i] = __fdividef(1.0f, v);
+  y[2 * n + i] = __sinf(v - 4.0f) + 2.0f;
+  y[3 * n + i] = __powf(v, 1.5f);
+  y[4 * n + i] = __log2f(v + 2.0f);
+  y[5 * n + i] = __saturatef(v - 0.5f);
+}
