@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -87,7 +87,7 @@ weir::module module::load_as(context_ref context, std::span<const std::byte> ima
   }
   // Text ends with a zero, and no driver gets to look beyond what the caller gave.
   std::vector<std::byte> whole(image.size() + 16);
-  std::memcpy(whole.data(), image.data(), image.size());
+  std::ranges::copy(image, whole.begin());
 
   auto state = std::make_unique<module_state>(nullptr, context.get(), std::move(label), std::move(lowered_names));
   const detail::make_current current{context.get(), at};

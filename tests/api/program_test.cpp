@@ -41,7 +41,7 @@ TEST_F(Program, TakesOptions) {
   EXPECT_EQ(stored(program{std::string{"#include \"value.h\"\n"} + store_it,
                            {.headers = {{"value.h", "#define VALUE 4\n"}}}}),
             4);
-  EXPECT_EQ(stored(program{std::string{"template <class T> concept any = true;\n"} + store_it,
+  EXPECT_EQ(stored(program{std::string{"template <class T> concept anything = true;\n"} + store_it,
                            {.defines = {"VALUE=5"}, .standard = "c++20", .fast_math = true, .line_info = true}}),
             5);
   EXPECT_EQ(stored(program{store_it, {.defines = {"VALUE=6"}, .debug = true}}), 6);

@@ -46,8 +46,7 @@ void jit_options::write_log(CUjit_option buffer, CUjit_option size, std::string_
   std::size_t written = 0;
   if (bytes != 0) {
     const std::size_t length = std::min<std::size_t>(text.size(), bytes - 1);
-    std::memcpy(*to, text.data(), length);
-    static_cast<char*>(*to)[length] = '\0';
+    *std::copy_n(text.begin(), length, static_cast<char*>(*to)) = '\0';
     written = length == 0 ? 0 : length + 1;
   }
   *room = reinterpret_cast<void*>(written);

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "embedded/kernel/services.hpp"
@@ -38,11 +39,19 @@ const Entry* find_in(const std::unordered_map<std::string_view, const Entry*>& a
   return found != all.end() ? found->second : nullptr;
 }
 
+// The loader of the host has a lock of its own. This one is for tools that cannot see that: an image may lie where one lay that
+// another thread has let go of.
+std::mutex loading;
+
 }  // namespace
 
 CUresult module_image::load(const kernel::image_bytes& bytes, std::shared_ptr<const module_image>& out,
                             std::string& complaint) {
-  loaded_object object{dlopen(path_of(bytes.fd()).c_str(), RTLD_NOW | RTLD_LOCAL)};
+  loaded_object object;
+  {
+    const std::lock_guard lock{loading};
+    object.reset(dlopen(path_of(bytes.fd()).c_str(), RTLD_NOW | RTLD_LOCAL));
+  }
   if (!object) return refusal(complaint);
   const auto* const table = static_cast<const weir_module_table*>(dlsym(object.get(), "weir_module"));
   if (table == nullptr) return refusal(complaint);
@@ -51,7 +60,10 @@ CUresult module_image::load(const kernel::image_bytes& bytes, std::shared_ptr<co
   return CUDA_SUCCESS;
 }
 
-void module_image::unloader::operator()(void* object) const noexcept { dlclose(object); }
+void module_image::unloader::operator()(void* object) const noexcept {
+  const std::lock_guard lock{loading};
+  dlclose(object);
+}
 
 module_image::module_image(loaded_object object, const weir_module_table& table)
     : object_{std::move(object)}, table_{table} {
