@@ -100,6 +100,49 @@ TEST_F(BitTricks, OfDoubleWords) {
         [&] { expect_equal(ys.read(), expected); });
 }
 
+TEST_F(BitTricks, InParts) {
+  const auto by_bytes = [](u32 a, u32 b, const std::function<int(int, int)>& of) {
+    u32 result = 0;
+    for (int k = 0; k < 32; k += 8) {
+      result |= (static_cast<u32>(of(static_cast<int>(a >> k & 0xff), static_cast<int>(b >> k & 0xff))) & 0xff) << k;
+    }
+    return result;
+  };
+  const auto by_halves = [](u32 a, u32 b, const std::function<int(int, int)>& of) {
+    u32 result = 0;
+    for (int k = 0; k < 32; k += 16) {
+      const int value = of(static_cast<std::int16_t>(a >> k), static_cast<std::int16_t>(b >> k));
+      result |= (static_cast<u32>(value) & 0xffff) << k;
+    }
+    return result;
+  };
+  auto x = randoms<u32>(1000, 0, UINT32_MAX);
+  x.insert(x.end(), {0u, UINT32_MAX, 0x80008000u, 0x7fff7fffu, 0x80807f7fu});
+  const int n = static_cast<int>(x.size());
+  std::vector<u32> expected(10 * x.size());
+  for (int i = 0; i < n; ++i) {
+    const u32 a = x[i];
+    const u32 b = x[(i + 1) % n];
+    expected[i] = by_bytes(a, b, [](int u, int v) { return u + v; });
+    expected[n + i] = by_bytes(a, b, [](int u, int v) { return std::max(u - v, 0); });
+    expected[2 * n + i] = by_bytes(a, b, [](int u, int v) { return std::max(u, v); });
+    expected[3 * n + i] = by_bytes(a, b, [](int u, int v) { return (u + v + 1) / 2; });
+    expected[4 * n + i] = by_bytes(a, b, [](int u, int v) { return std::abs(u - v); });
+    expected[5 * n + i] = by_bytes(a, b, [](int u, int v) { return u > v ? 0xff : 0; });
+    expected[6 * n + i] = by_halves(a, b, [](int u, int v) { return std::clamp(u + v, -32768, 32767); });
+    expected[7 * n + i] = by_halves(a, b, [](int u, int v) { return std::min(u, v); });
+    expected[8 * n + i] = by_halves(a, b, [](int u, int) { return -u; });
+    u32 sum = 0;
+    for (int k = 0; k < 32; k += 8) sum += expected[4 * n + i] >> k & 0xff;
+    expected[9 * n + i] = sum;
+  }
+  trial t{s};
+  auto& xs = t.array_of(x);
+  auto& ys = t.zeros<u32>(expected.size());
+  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("in_parts"), xs, ys, n); },
+        [&] { expect_equal(ys.read(), expected); });
+}
+
 TEST_F(BitTricks, MortonCodes) {
   const int n = 777;
   const auto points = randoms<std::uint16_t>(2 * n, 0, 65535);

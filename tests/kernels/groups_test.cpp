@@ -93,6 +93,34 @@ TEST_F(Groups, TilesVoteAndShuffle) {
         [&] { expect_equal(answers.read(), expected); });
 }
 
+TEST_F(Groups, ReduceScanAndPart) {
+  for (const unsigned block : {32u, 160u}) {
+    const unsigned n = 2 * block;
+    const std::vector<int> x = randoms<int>(n, -1000, 1000);
+    std::vector<int> expected;
+    for (unsigned i = 0; i < n; ++i) {
+      const auto begin = x.begin() + i / 32 * 32;
+      const auto end = begin + 32;
+      int greatest = x[i];
+      int part = 0;
+      int rank = 0;
+      for (auto other = begin; other != end; ++other) {
+        if ((*other & 3) == (x[i] & 3)) greatest = std::max(greatest, *other);
+        if ((*other > 0) != (x[i] > 0)) continue;
+        ++part;
+        rank += other < x.begin() + i ? 1 : 0;
+      }
+      expected.insert(expected.end(), {std::accumulate(begin, end, 0), std::accumulate(begin, x.begin() + i, 0),
+                                       greatest, part * 100 + rank});
+    }
+    trial t{s};
+    auto& xs = t.array_of(x);
+    auto& told = t.zeros<int>(4 * n);
+    t.run([&](stream_ref on) { run(on, line(n, block), code.kernel("gather"), xs, told); },
+          [&] { expect_equal(told.read(), expected); });
+  }
+}
+
 TEST_F(Groups, TheGridWaitsForItself) {
   const int n = 1001;
   const int steps = 6;

@@ -31,6 +31,13 @@ void expect_rows(const std::vector<F>& x, const std::vector<F>& y, const std::ve
   }
 }
 
+// By Newton's method.
+double inverse_of_erf(double y) {
+  double x = 0;
+  for (int step = 0; step < 60; ++step) x -= (std::erf(x) - y) * std::sqrt(std::numbers::pi) / 2 * std::exp(x * x);
+  return x;
+}
+
 class MathFunctions : public kernel_fixture {
  protected:
   const module& code = kernel_module("math_functions");
@@ -148,7 +155,6 @@ TEST_F(MathFunctions, ThoseWithOneRightAnswer) {
         [&] { expect_within(0, ys.read(), expected); });
 }
 
-// 16 bits of a float's 24 are enough for any of these to be exact in double.
 TEST_F(MathFunctions, ConversionsRoundAsTheySay) {
   std::vector<float> x = randoms<float>(500, -1e6f, 1e6f);
   for (const float v : {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 1e20f, -1e20f, 2147483648.0f, 0.0f}) x.push_back(v);
@@ -184,6 +190,71 @@ TEST_F(MathFunctions, ConversionsRoundAsTheySay) {
         [&] { expect_equal(ys.read(), expected); });
 }
 
+TEST_F(MathFunctions, OperationsRoundAsTheySay) {
+  const int n = 1501;
+  std::vector<float> a = randoms<float>(n, -2.0f, 2.0f, 1);
+  std::vector<float> b = randoms<float>(n, 1.0f, 2.0f, 2);
+  for (int i = 0; i < n; ++i) {  // at most 20 bits: sums and products are exact in double precision
+    a[i] = std::ldexp(std::rint(std::ldexp(a[i], 18)), -18);
+    b[i] = std::ldexp(std::rint(std::ldexp(b[i], 19)), -19);
+  }
+  // The greatest float that is not above, or the least that is not below.
+  const auto down = [](double v) {
+    const auto nearest = static_cast<float>(v);
+    return double{nearest} > v ? std::nextafter(nearest, -INFINITY) : nearest;
+  };
+  const auto up = [&](double v) { return -down(-v); };
+  const auto to_zero = [&](double v) { return v < 0 ? up(v) : down(v); };
+  const auto exactly = [](float quotient, float divisor) { return double{quotient} * divisor; };
+  std::vector<float> expected(11 * n);
+  for (int i = 0; i < n; ++i) {
+    const double u = a[i];
+    const double v = b[i];
+    expected[i] = to_zero(u + v);
+    expected[n + i] = up(u + v);
+    expected[2 * n + i] = down(u * v);
+    expected[3 * n + i] = up(u * v);
+    expected[4 * n + i] = to_zero(u * v - 2.5);
+    expected[5 * n + i] = up(u * v + 1.0);
+    const float quotient = a[i] / b[i];
+    expected[6 * n + i] = exactly(quotient, b[i]) > u ? std::nextafter(quotient, -INFINITY) : quotient;
+    expected[7 * n + i] = exactly(quotient, b[i]) < u ? std::nextafter(quotient, INFINITY) : quotient;
+    const float root = std::sqrt(b[i]);
+    expected[8 * n + i] = exactly(root, root) > v ? std::nextafter(root, 0.0f) : root;
+    expected[9 * n + i] = down(u * v);
+    expected[10 * n + i] = 1.0f;
+  }
+  trial t{s};
+  auto& as = t.array_of(a);
+  auto& bs = t.array_of(b);
+  auto& ys = t.zeros<float>(expected.size());
+  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("rounded"), as, bs, ys, n); },
+        [&] { expect_within(0, ys.read(), expected); });
+}
+
+TEST_F(MathFunctions, RarerOnes) {
+  using d = double;
+  const std::vector<function_row<float, double>> rows = {
+      {"erfcf", 5, [](d v) { return std::erfc(v); }},
+      {"normcdff", 6,
+       [](d v) { return std::erfc(-static_cast<d>(static_cast<float>(v) - 2.0f) / std::sqrt(2.0)) / 2; }},
+      {"norm3df", 4, [](d v) { return std::sqrt(v * v + 5); }},
+      {"rhypotf", 3, [](d v) { return 1 / std::sqrt(v * v + 4); }},
+      {"erfinvf", 3, [](d v) { return inverse_of_erf(static_cast<d>(static_cast<float>(v) / 8.5f)); }},
+      {"lgammaf", 7, [](d v) { return std::lgamma(static_cast<d>(static_cast<float>(v) + 3.0f)); }},
+      {"atanhf", 4, [](d v) { return std::atanh(static_cast<d>(static_cast<float>(v) / 8.5f)); }},
+      {"asinhf", 4, [](d v) { return std::asinh(v); }},
+      {"acoshf", 5, [](d v) { return std::acosh(static_cast<d>(static_cast<float>(v) + 1.0f)); }},
+  };
+  const int n = 1003;
+  const std::vector<float> x = randoms<float>(n, 0.05f, 6.0f);
+  trial t{s};
+  auto& xs = t.array_of(x);
+  auto& ys = t.zeros<float>(n * rows.size());
+  t.run([&](stream_ref on) { run(on, line(n, 128), code.kernel("special"), xs, ys, n); },
+        [&] { expect_rows(x, ys.read(), rows); });
+}
+
 TEST_F(MathFunctions, FastOnesAreRoughlyRight) {
   const int n = 1000;
   const std::vector<float> x = randoms<float>(n, 0.05f, 6.0f);
@@ -201,8 +272,8 @@ TEST_F(MathFunctions, FastOnesAreRoughlyRight) {
     // __expf: 2 + |1.173 x| ulps; __fdividef: 2; one more for the reference's own rounding.
     expect_within(10, row(0), of([](double v) { return std::exp(v); }));
     expect_within(3, row(1), of([](double v) { return 1 / v; }));
-    // __sinf: 2^-21.41 near 0, where the sum that begins with 2 has ulps of 2^-23 and 2^-22.
-    expect_within(5, row(2), of([](double v) { return std::sin(static_cast<float>(v) - 4.0f) + 2; }));
+    // __sinf: 2^-21.41 from -pi to pi, where the sum that begins with 2 has ulps of 2^-23 and 2^-22.
+    expect_within(5, row(2), of([](double v) { return std::sin(static_cast<float>(v) - 3.0f) + 2; }));
     // __powf is exp2f(1.5 * __log2f(x)) of at most 3.9, so an error e of the logarithm becomes one of about 4e.
     expect_within(64, row(3), of([](double v) { return std::pow(v, 1.5); }));
     expect_within(4, row(4), of([](double v) { return std::log2(static_cast<float>(v) + 2.0f); }));

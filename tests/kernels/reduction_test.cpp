@@ -127,7 +127,9 @@ TEST_F(Reduction, BarriersCount) {
 TEST_F(Reduction, BoundsByAtomics) {
   const kernel widen = code.kernel("widen");
   const int n = 3001;
-  const auto in = randoms<long long>(n, INT64_MIN / 2, INT64_MAX / 2);
+  auto in = randoms<long long>(n, INT64_MIN / 2, INT64_MAX / 2);
+  in[n / 2] = INT64_MAX - 1;
+  in[n - 1] = INT64_MIN + 1;
   const auto [low, high] = std::ranges::minmax(in);
   trial t{s};
   auto& numbers = t.array_of(in);

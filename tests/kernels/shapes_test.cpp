@@ -101,6 +101,25 @@ TEST_F(Shapes, ThreadsAllocate) {
         [&] { expect_equal(sums.read(), expected); });
 }
 
+TEST_F(Shapes, PacketsAreHandedOver) {
+  const int n = 307;
+  const std::vector<int> in = randoms<int>(12 * n, -1000000, 1000000);
+  std::vector<int> expected(in.size());
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k <= i % 12; ++k) expected[12 * i + k] = in[12 * i + k];
+    expected[12 * i + 11] += in[12 * i] + in[12 * i + 1];
+  }
+  trial t{s};
+  auto& from = t.array_of(in);
+  auto& to = t.zeros<int>(in.size());
+  auto& flags = t.zeros<int>(n);
+  t.run([&](stream_ref on) { run(on, line(n, 96), code.kernel("hand_over"), from, to, flags, n); },
+        [&] {
+          expect_equal(to.read(), expected);
+          expect_equal(flags.read(), std::vector<int>(n, 1));
+        });
+}
+
 TEST_F(Shapes, TimeGoesOn) {
   trial t{s};
   auto& went_on = t.zeros<int>(32);

@@ -44,6 +44,23 @@ __global__ void of_double_words(const unsigned long long* x, unsigned long long*
   y[6 * n + i] = umin(static_cast<unsigned>(a), static_cast<unsigned>(b)) + (max(a, b) - min(a, b));
 }
 
+// Bytes and half-words of a word, all at once.
+__global__ void in_parts(const unsigned* x, unsigned* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const unsigned a = x[i], b = x[(i + 1) % n];
+  y[i] = __vadd4(a, b);
+  y[n + i] = __vsubus4(a, b);
+  y[2 * n + i] = __vmaxu4(a, b);
+  y[3 * n + i] = __vavgu4(a, b);
+  y[4 * n + i] = __vabsdiffu4(a, b);
+  y[5 * n + i] = __vcmpgtu4(a, b);
+  y[6 * n + i] = __vaddss2(a, b);
+  y[7 * n + i] = __vmins2(a, b);
+  y[8 * n + i] = __vneg2(a);
+  y[9 * n + i] = __vsadu4(a, b);
+}
+
 // The Morton code of two coordinates, and back.
 __device__ unsigned spread(unsigned v) {
   v = (v | v << 8) & 0x00ff00ff;

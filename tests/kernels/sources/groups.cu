@@ -1,5 +1,7 @@
 // groups.cu - cooperative groups: of a block, of its parts, of the whole grid.
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
 
 namespace cg = cooperative_groups;
 
@@ -56,6 +58,19 @@ __global__ void ask(const int* x, unsigned* answers) {
   tile.sync();
   result += static_cast<unsigned>(tile.shfl_xor(v, 3) & 0xff) << 20;
   answers[i] = result;
+}
+
+// Sums of whole groups by the library, and groups of those who have the same label.
+__global__ void gather(const int* x, int4* told) {
+  const auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int v = x[i];
+  const int sum = cg::reduce(tile, v, cg::plus<int>());
+  const int before = cg::exclusive_scan(tile, v, cg::plus<int>());
+  const auto alike = cg::labeled_partition(tile, v & 3);
+  const int greatest = cg::reduce(alike, v, cg::greater<int>());
+  const auto half = cg::binary_partition(tile, v > 0);
+  told[i] = make_int4(sum, before, greatest, half.num_threads() * 100 + half.thread_rank());
 }
 
 // Jacobi's steps, all of them in one cooperative launch: the grid waits for itself between them.

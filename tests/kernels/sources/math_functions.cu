@@ -121,6 +121,40 @@ __global__ void convert(const float* x, int* y, int n) {
   put(static_cast<int>(__float2ll_rd(v) >> 3));
 }
 
+// Operations that round as they say, whichever way.
+__global__ void rounded(const float* a, const float* b, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float u = a[i], v = b[i];
+  y[i] = __fadd_rz(u, v);
+  y[n + i] = __fadd_ru(u, v);
+  y[2 * n + i] = __fmul_rd(u, v);
+  y[3 * n + i] = __fmul_ru(u, v);
+  y[4 * n + i] = __fmaf_rz(u, v, -2.5f);
+  y[5 * n + i] = __fmaf_ru(u, v, 1.0f);
+  y[6 * n + i] = __fdiv_rd(u, v);
+  y[7 * n + i] = __fdiv_ru(u, v);
+  y[8 * n + i] = __fsqrt_rz(v);
+  y[9 * n + i] = __double2float_rd(static_cast<double>(u) * v);
+  y[10 * n + i] = static_cast<float>(__dadd_ru(u, 1e-30) > u);
+}
+
+// Rarer functions.
+__global__ void special(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const float v = x[i];
+  y[i] = erfcf(v);
+  y[n + i] = normcdff(v - 2.0f);
+  y[2 * n + i] = norm3df(v, 1.0f, 2.0f);
+  y[3 * n + i] = rhypotf(v, 2.0f);
+  y[4 * n + i] = erfinvf(v / 8.5f);
+  y[5 * n + i] = lgammaf(v + 3.0f);
+  y[6 * n + i] = atanhf(v / 8.5f);
+  y[7 * n + i] = asinhf(v);
+  y[8 * n + i] = acoshf(v + 1.0f);
+}
+
 // Fast ones, which are allowed to be less exact.
 __global__ void fast(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -128,7 +162,7 @@ __global__ void fast(const float* x, float* y, int n) {
   const float v = x[i];
   y[i] = __expf(v);
   y[n + i] = __fdividef(1.0f, v);
-  y[2 * n + i] = __sinf(v - 4.0f) + 2.0f;
+  y[2 * n + i] = __sinf(v - 3.0f) + 2.0f;
   y[3 * n + i] = __powf(v, 1.5f);
   y[4 * n + i] = __log2f(v + 2.0f);
   y[5 * n + i] = __saturatef(v - 0.5f);
