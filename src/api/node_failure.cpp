@@ -78,8 +78,7 @@ const char* advice_on(node_kind kind) noexcept {
 }
 
 void fail_adding(CUresult answer, CUgraph to, dependency_list after, node_kind kind, std::string reason, call_site at) {
-  const bool gpus_only =
-      kind == node_kind::kernel || kind == node_kind::semaphore_signal || kind == node_kind::semaphore_wait;
+  const bool gpus_only = kind == node_kind::semaphore_signal || kind == node_kind::semaphore_wait;
   switch (answer) {
     case CUDA_ERROR_INVALID_VALUE: {
       std::vector<CUgraphNode> sorted;

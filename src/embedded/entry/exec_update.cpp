@@ -35,6 +35,10 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
   return set(exec, node, [&](model::node_params& out) { return take(params, context, out); });
 }
 
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
+  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+}
+
 CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   return set(exec, node, [&](model::node_params& out) { return take(params, out); });

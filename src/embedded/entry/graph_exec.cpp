@@ -21,7 +21,8 @@ constexpr unsigned long long flags_told_again =
 bool runs_from_device(const model::graph_node* node) {
   return std::holds_alternative<model::set_params>(node->params) ||
          std::holds_alternative<model::copy_params>(node->params) ||
-         std::holds_alternative<model::child_params>(node->params);
+         std::holds_alternative<model::child_params>(node->params) ||
+         std::holds_alternative<model::kernel_params>(node->params);
 }
 
 CUresult check_flags(const model::graph& from, unsigned long long flags, refusal& reason) {
@@ -53,7 +54,7 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
     model::graph_exec* made = p.graph_execs.acquire();
     CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
     try {
-      status = made->instantiate(*from, flags & flags_told_again, reason);
+      status = made->instantiate(*from, flags, reason);
       if (status == CUDA_ERROR_NOT_SUPPORTED) reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
     } catch (const std::bad_alloc&) {
       reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
@@ -99,7 +100,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   return guarded([&](model::process& p) -> CUresult {
     const model::graph_exec* found = p.graph_execs.find(exec);
     if (found == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *flags = found->flags();
+    *flags = found->flags() & flags_told_again;
     return CUDA_SUCCESS;
   });
 }

@@ -67,6 +67,11 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNod
   return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, context, out); });
 }
 
+CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                                 const CUDA_KERNEL_NODE_PARAMS* params) {
+  return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
+}
+
 CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });

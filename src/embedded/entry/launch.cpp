@@ -39,7 +39,12 @@ CUresult launch(model::process& p, CUfunction function, const launch_attributes&
   model::kernel_arguments arguments;
   const CUresult status = model::kernel_arguments::read(of->kernel(), params, extra, arguments);
   if (status != CUDA_SUCCESS) return status;
-  if (in->capture() != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  if (class model::capture* const into = in->capture()) {
+    const int priority = how.priority.value_or(in->priority());
+    return into->add_kernel(
+        *in, {std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, shape, arguments, priority),
+              function, nullptr, of->owner().handle(), how.told});
+  }
   if (const CUresult done = submit(*in, *of, image, shape, arguments); done != CUDA_SUCCESS) return done;
   for (model::event* const each : {how.when_started, how.when_done}) {
     if (each == nullptr) continue;

@@ -1,6 +1,8 @@
 // entry/launch_attributes.hpp - what a program says of a launch beyond its sizes.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <span>
 
 #include "driver/abi.hpp"
@@ -12,6 +14,8 @@ namespace weir::embedded::entry {
 // What follows from the attributes of a launch; the others are accepted and have no effect here.
 struct launch_attributes {
   model::launch_shape shape;
+  std::optional<int> priority;
+  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> told;  // those that a node only tells again
   model::event* when_done =
       nullptr;  // events that the launch records. Here both are recorded when it is complete, which
   model::event* when_started = nullptr;  // is later than needs be, and so never too early

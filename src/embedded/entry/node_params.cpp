@@ -2,6 +2,8 @@
 #include "embedded/entry/node_params.hpp"
 #include "embedded/model/address_map.hpp"
 
+#include "embedded/model/function.hpp"
+#include "embedded/model/kernel_work.hpp"
 #include "embedded/model/node_reach.hpp"
 #include "embedded/model/node_work.hpp"
 #include "embedded/model/value_work.hpp"
@@ -98,6 +100,34 @@ CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& ou
   return CUDA_SUCCESS;
 }
 
+CUresult take(const CUDA_KERNEL_NODE_PARAMS* given, model::node_params& out) {
+  if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUfunction function = given->func != nullptr ? given->func : reinterpret_cast<CUfunction>(given->kern);
+  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  model::context* const in = given->ctx == nullptr ? nullptr : model::this_process().contexts.find(given->ctx);
+  if (given->ctx != nullptr && in == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  model::function* of = nullptr;
+  if (const CUresult status = model::find_function(function, in, of); status != CUDA_SUCCESS) return status;
+  const std::shared_ptr<const model::module_image> image = of->image();
+  if (!image) return CUDA_ERROR_INVALID_HANDLE;
+  model::launch_shape shape{{given->gridDimX, given->gridDimY, given->gridDimZ},
+                            {given->blockDimX, given->blockDimY, given->blockDimZ},
+                            {0, 0, 0},
+                            given->sharedMemBytes,
+                            false};
+  if (const CUresult status = model::check_shape(*of, shape); status != CUDA_SUCCESS) return status;
+  model::kernel_arguments arguments;
+  const CUresult status = model::kernel_arguments::read(of->kernel(), given->kernelParams, given->extra, arguments);
+  if (status != CUDA_SUCCESS) return status;
+  out = model::kernel_params{
+      std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, shape, arguments),
+      given->func,
+      given->kern,
+      of->owner().handle(),
+      {}};
+  return CUDA_SUCCESS;
+}
+
 CUresult take_record(CUevent event, model::node_params& out) {
   if (model::this_process().events.find(event) == nullptr) return CUDA_ERROR_INVALID_VALUE;
   out = model::record_params{event};
@@ -123,10 +153,10 @@ CUresult take(const CUgraphNodeParams* given, model::node_params& out) {
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       if (given->memcpy.flags != 0) return CUDA_ERROR_INVALID_VALUE;
       return take(&given->memcpy.copyParams, given->memcpy.copyCtx, out);
+    case CU_GRAPH_NODE_TYPE_KERNEL: return take(&given->kernel, out);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return take(&given->memOp, out);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return take_record(given->eventRecord.event, out);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return take_wait(given->eventWait.event, out);
-    case CU_GRAPH_NODE_TYPE_KERNEL:
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:

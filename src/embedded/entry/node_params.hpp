@@ -12,6 +12,7 @@ CUresult take(const CUDA_HOST_NODE_PARAMS* given, model::node_params& out);
 CUresult take(const CUDA_MEMSET_NODE_PARAMS* given, CUcontext context, model::node_params& out);
 CUresult take(const CUDA_MEMCPY3D* given, CUcontext context, model::node_params& out);
 CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& out);
+CUresult take(const CUDA_KERNEL_NODE_PARAMS* given, model::node_params& out);
 CUresult take_record(CUevent event, model::node_params& out);
 CUresult take_wait(CUevent event, model::node_params& out);
 

@@ -2,6 +2,7 @@
 #include "embedded/entry/graph_handle.hpp"
 #include "embedded/entry/node_params.hpp"
 #include "embedded/model/address_map.hpp"
+#include "embedded/model/kernel_work.hpp"
 
 #include <utility>
 
@@ -99,6 +100,25 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* param
   });
 }
 
+// The pointers to the arguments stay the driver's own.
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
+  return get<model::kernel_params>(node, params, [&](const model::kernel_params& p) {
+    const model::launch_shape& shape = p.what->shape();
+    *params = {p.function,    shape.grid.x,  shape.grid.y,
+               shape.grid.z,  shape.block.x, shape.block.y,
+               shape.block.z, shape.shared,  const_cast<void**>(p.what->arguments()),
+               nullptr,       p.kernel,      p.in};
+  });
+}
+
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
+  return set<model::kernel_params>(node, [&](const model::kernel_params& old, model::node_params& out) {
+    const CUresult status = take(params, out);
+    if (status == CUDA_SUCCESS) std::get<model::kernel_params>(out).take_attributes(old);
+    return status;
+  });
+}
+
 // The array stays the driver's own.
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   return get<model::value_params>(node, params, [&](model::value_params& p) {
@@ -140,6 +160,9 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
     if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) return set_child(*found, *params);
     model::node_params taken;
     if (const CUresult status = take(params, taken); status != CUDA_SUCCESS) return status;
+    if (auto* const kernel = std::get_if<model::kernel_params>(&taken)) {
+      kernel->take_attributes(std::get<model::kernel_params>(found->params));
+    }
     found->params = std::move(taken);
     return CUDA_SUCCESS;
   });

@@ -201,6 +201,13 @@ CUresult capture::add(stream& in, const host_work& work) { return add_work(in, w
 CUresult capture::add(stream& in, const value_wait& work) { return add_work(in, work); }
 CUresult capture::add(stream& in, const value_write& work) { return add_work(in, work); }
 
+CUresult capture::add_kernel(stream& in, kernel_params params) {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;
+  if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  return add_node(in, std::move(params));
+}
+
 CUresult capture::add_batch(stream& in, std::span<const CUstreamBatchMemOpParams> operations) {
   const std::lock_guard lock{this_process().graphs_mutex};
   if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;  // another thread has ended the capture meanwhile

@@ -102,7 +102,8 @@ namespace {
 bool may_be_in_body(const graph_node* node) noexcept {
   return std::holds_alternative<empty_params>(node->params) || std::holds_alternative<set_params>(node->params) ||
          std::holds_alternative<copy_params>(node->params) || std::holds_alternative<child_params>(node->params) ||
-         std::holds_alternative<conditional_params>(node->params);
+         std::holds_alternative<conditional_params>(node->params) ||
+         std::holds_alternative<kernel_params>(node->params);
 }
 
 graph_node* find_unsuited(const graph& in, bool in_body) noexcept {

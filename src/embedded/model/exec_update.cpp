@@ -35,6 +35,23 @@ bool graph_exec::is_moved_in_graphs(const exec_node& node, const node_params& pa
   return address_map::find_of_graph(set->what.dst, 1) != nullptr;
 }
 
+// The kernel that a node runs, or would if it were not switched off; null for other nodes.
+const kernel_work* graph_exec::kernel_of(const exec_node& node) noexcept {
+  if (node.kind != node_params{kernel_params{}}.index()) return nullptr;
+  const auto disabled = disabled_.find(&node);
+  return model::kernel_of(disabled != disabled_.end() ? disabled->second : operations_of(node).front());
+}
+
+// Attributes of a kernel that an update of the whole graph may not change.
+bool graph_exec::has_other_attributes(const exec_node& node, const node_params& params) {
+  const auto* const theirs = std::get_if<kernel_params>(&params);
+  const kernel_work* const mine = kernel_of(node);
+  if (mine == nullptr || theirs == nullptr) return false;
+  const bool by_priority = (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0;
+  return mine->shape().cooperative != theirs->what->shape().cooperative ||
+         (by_priority && mine->priority() != theirs->what->priority());
+}
+
 void graph_exec::change(const exec_node& node, const node_params& params, launch_plan& scratch) {
   plan_step& step = plan_->steps[node.place.step];
   if (const auto* record = std::get_if<record_params>(&params)) {
@@ -56,6 +73,18 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   const exec_node* node = shape_.find_with_bodies(origin);
   launch_plan scratch;
   if (node == nullptr || !may_become(*node, params, scratch)) return CUDA_ERROR_INVALID_VALUE;
+  if (const auto* const kernel = std::get_if<kernel_params>(&params)) {
+    // The call names no attributes: they stay.
+    const kernel_work& now = *kernel_of(*node);
+    launch_shape shape = kernel->what->shape();
+    shape.cooperative = now.shape().cooperative;
+    shape.cluster = now.shape().cluster;
+    kernel_params kept = *kernel;
+    kept.what = kernel->what->with(shape, now.priority());
+    make_plan_own();
+    change(*node, kept, scratch);
+    return CUDA_SUCCESS;
+  }
   make_plan_own();
   change(*node, params, scratch);
   return CUDA_SUCCESS;
@@ -70,7 +99,7 @@ bool graph_exec::pair_by_number(const exec_shape& of, const graph& to, exec_shap
     look_ahead(nodes, i);
     const exec_node& mine = of.nodes()[i];
     if (!of.is_same_node(to, i) || !may_become(mine, nodes[i]->params, scratch)) return false;
-    if (is_moved_in_graphs(mine, nodes[i]->params)) return false;
+    if (is_moved_in_graphs(mine, nodes[i]->params) || has_other_attributes(mine, nodes[i]->params)) return false;
     out.emplace_back(&mine, nodes[i]);
   }
   return true;
@@ -84,6 +113,8 @@ exec_shape::difference graph_exec::pair(const exec_shape& of, const graph& to, e
   for (const auto& [mine, theirs] : out) {
     if (may_become(*mine, theirs->params, scratch)) {
       if (is_moved_in_graphs(*mine, theirs->params)) return {CU_GRAPH_EXEC_UPDATE_ERROR, theirs->handle()};
+      if (has_other_attributes(*mine, theirs->params))
+        return {CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED, theirs->handle()};
       continue;
     }
     const bool has_bodies = std::holds_alternative<conditional_params>(theirs->params);
@@ -167,7 +198,8 @@ CUresult graph_exec::get_enabled(CUgraphNode origin, bool& enabled) {
 }
 
 bool graph_exec::may_be_disabled(const exec_node& node) noexcept {
-  return node.kind == node_params{set_params{}}.index() || node.kind == node_params{copy_params{}}.index();
+  return node.kind == node_params{set_params{}}.index() || node.kind == node_params{copy_params{}}.index() ||
+         node.kind == node_params{kernel_params{}}.index();
 }
 
 }  // namespace weir::embedded::model

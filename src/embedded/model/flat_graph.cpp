@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "embedded/model/graph.hpp"
+#include "embedded/model/kernel_work.hpp"
 #include "embedded/model/node_work.hpp"
 
 namespace weir::embedded::model {
@@ -27,6 +28,11 @@ std::uint64_t cost_of(const node_params& params) {
   }
   if (const auto* copy = std::get_if<copy_params>(&params)) {
     return any + copy->what.WidthInBytes * copy->what.Height * copy->what.Depth / 16;
+  }
+  if (const auto* kernel = std::get_if<kernel_params>(&params)) {
+    const launch_shape& shape = kernel->what->shape();
+    const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+    return any + blocks * (shape.block.x * shape.block.y * shape.block.z);  // a nanosecond a thread
   }
   return std::holds_alternative<empty_params>(params) ? 0 : any;
 }

@@ -78,6 +78,8 @@ class graph_exec {
   void make_plan_own();
   [[nodiscard]] bool may_become(const exec_node& node, const node_params& params, launch_plan& scratch);
   [[nodiscard]] bool is_moved_in_graphs(const exec_node& node, const node_params& params);
+  [[nodiscard]] const kernel_work* kernel_of(const exec_node& node) noexcept;
+  [[nodiscard]] bool has_other_attributes(const exec_node& node, const node_params& params);
   void change(const exec_node& node, const node_params& params, launch_plan& scratch);
   [[nodiscard]] bool pair_by_number(const exec_shape& of, const graph& to, exec_shape::pairs& out,
                                     launch_plan& scratch);

@@ -7,6 +7,7 @@
 #include "embedded/model/conditional.hpp"
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_block.hpp"
+#include "embedded/model/kernel_work.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -18,9 +19,17 @@ CUgraphNodeType graph_node::type() const noexcept {
       CU_GRAPH_NODE_TYPE_EMPTY,        CU_GRAPH_NODE_TYPE_HOST,         CU_GRAPH_NODE_TYPE_MEMSET,
       CU_GRAPH_NODE_TYPE_MEMCPY,       CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, CU_GRAPH_NODE_TYPE_GRAPH,
       CU_GRAPH_NODE_TYPE_EVENT_RECORD, CU_GRAPH_NODE_TYPE_WAIT_EVENT,   CU_GRAPH_NODE_TYPE_CONDITIONAL,
-      CU_GRAPH_NODE_TYPE_MEM_ALLOC,    CU_GRAPH_NODE_TYPE_MEM_FREE};
+      CU_GRAPH_NODE_TYPE_MEM_ALLOC,    CU_GRAPH_NODE_TYPE_MEM_FREE,     CU_GRAPH_NODE_TYPE_KERNEL};
   static_assert(std::size(types) == std::variant_size_v<node_params>);
   return types[params.index()];
+}
+
+void kernel_params::take_attributes(const kernel_params& of) {
+  launch_shape shape = what->shape();
+  shape.cooperative = of.what->shape().cooperative;
+  shape.cluster = of.what->shape().cluster;
+  what = what->with(shape, of.what->priority());
+  told = of.told;
 }
 
 CUgraphNode graph_node::handle() const noexcept {

@@ -1,6 +1,7 @@
 // model/graph_node.hpp - a node of a graph: its kind, its parameters, its edges.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <variant>
@@ -12,6 +13,7 @@
 namespace weir::embedded::model {
 
 class graph;
+class kernel_work;
 struct graph_block;
 
 // What the program gave for a node of each kind, checked.
@@ -64,9 +66,20 @@ struct free_params {
   std::shared_ptr<graph_block> block;
 };
 
+struct kernel_params {
+  std::shared_ptr<const kernel_work> what;  // with those attributes that count
+  abi::CUfunction function;                 // this and the next two as the program gave them
+  abi::CUkernel kernel;
+  abi::CUcontext in;
+  std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> told;  // attributes that have no effect
+
+  // Takes over the attributes of another one.
+  void take_attributes(const kernel_params& of);
+};
+
 using node_params =
     std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params, child_params,
-                 record_params, wait_params, conditional_params, alloc_params, free_params>;
+                 record_params, wait_params, conditional_params, alloc_params, free_params, kernel_params>;
 
 // Objects are reused (handle_table.hpp). Guarded by the lock of the graphs (process::graphs_mutex).
 struct graph_node {

@@ -64,7 +64,7 @@ void picture::draw_inside(const graph& of, const std::string& name) {
 void picture::draw_node(const graph_node& node, const std::string& name) {
   static constexpr const char* kinds[] = {"empty",       "host",        "memset",       "memcpy",
                                           "mem ops",     "child graph", "event record", "event wait",
-                                          "conditional", "mem alloc",   "mem free"};
+                                          "conditional", "mem alloc",   "mem free",     "kernel"};
   static_assert(std::size(kinds) == std::variant_size_v<node_params>);
   text_ += "  " + name + " [label=\"" + kinds[node.params.index()];
   if (tells(CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES)) append(text_, "\\nhandle %#" PRIxPTR, number(node.handle()));

@@ -19,6 +19,13 @@ class kernel_arguments {
   static abi::CUresult read(const weir_kernel& of, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 
+  // Those that are kept somewhere, by a pointer to each.
+  static kernel_arguments of(const void* const* each) noexcept {
+    kernel_arguments kept;
+    kept.each_ = each;
+    return kept;
+  }
+
   [[nodiscard]] const void* at(const weir_kernel& of, unsigned number) const noexcept {
     return each_ != nullptr ? each_[number] : buffer_ + of.parameters[number].offset;
   }
@@ -34,7 +41,7 @@ class kernel_arguments {
   static void point_into(const weir_kernel& of, const std::byte* values, const void** out) noexcept;
 
  private:
-  void* const* each_ = nullptr;
+  const void* const* each_ = nullptr;
   const std::byte* buffer_ = nullptr;
 };
 

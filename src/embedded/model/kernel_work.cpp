@@ -78,11 +78,13 @@ void kernel_work::aligned_free::operator()(std::byte* values) const noexcept {
   ::operator delete[](values, std::align_val_t{alignof(std::max_align_t)});
 }
 
-kernel_work::kernel_work(const weir_kernel& kernel, std::shared_ptr<const module_image> image,
-                         const launch_shape& shape, const kernel_arguments& arguments)
-    : kernel_{kernel},
+kernel_work::kernel_work(const context& owner, const weir_kernel& kernel, std::shared_ptr<const module_image> image,
+                         const launch_shape& shape, const kernel_arguments& arguments, int priority)
+    : owner_{owner},
+      kernel_{kernel},
       image_{std::move(image)},
       shape_{shape},
+      priority_{priority},
       pointers_{std::make_unique<const void*[]>(kernel.parameter_count)} {
   const std::size_t alignment = std::max(kernel_arguments::alignment(kernel), alignof(std::max_align_t));
   // Aligned by hand: the value knows nothing of how it was aligned when it is freed.
@@ -92,6 +94,11 @@ kernel_work::kernel_work(const weir_kernel& kernel, std::shared_ptr<const module
   std::byte* const to = values_.get() + (alignment - first % alignment) % alignment;
   arguments.copy_to(kernel, to);
   kernel_arguments::point_into(kernel, to, pointers_.get());
+}
+
+std::shared_ptr<const kernel_work> kernel_work::with(const launch_shape& shape, int priority) const {
+  return std::make_shared<const kernel_work>(owner_, kernel_, image_, shape, kernel_arguments::of(pointers_.get()),
+                                             priority);
 }
 
 bool kernel_work::run() const noexcept { return run_launch(as_launch(kernel_, shape_, pointers_.get())); }
@@ -110,7 +117,7 @@ engine::point submit_kernel(stream& in, const weir_kernel& kernel, const std::sh
     arguments.copy_to(kernel, small.values.data());
     return in.submit(engine::make_operation(small, engine::operation_kind::long_work));
   }
-  auto box = std::make_unique<kernel_work>(kernel, image, shape, arguments);
+  auto box = std::make_unique<kernel_work>(in.owner(), kernel, image, shape, arguments);
   const engine::point end =
       in.submit(engine::make_operation(boxed_kernel{box.get()}, engine::operation_kind::long_work, true));
   (void)box.release();

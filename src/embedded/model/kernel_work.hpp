@@ -12,6 +12,7 @@
 
 namespace weir::embedded::model {
 
+class context;
 class module_image;
 class stream;
 
@@ -19,13 +20,21 @@ class stream;
 class kernel_work {
  public:
   // Copies the arguments. The shape has been checked. Throws std::bad_alloc.
-  kernel_work(const weir_kernel& kernel, std::shared_ptr<const module_image> image, const launch_shape& shape,
-              const kernel_arguments& arguments);
+  kernel_work(const context& owner, const weir_kernel& kernel, std::shared_ptr<const module_image> image,
+              const launch_shape& shape, const kernel_arguments& arguments, int priority = 0);
 
+  // The same with another shape and priority. Throws std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<const kernel_work> with(const launch_shape& shape, int priority) const;
+
+  // A hint that nobody takes; it is told, and compared.
+  [[nodiscard]] int priority() const noexcept { return priority_; }
+
+  // The context of its function.
+  [[nodiscard]] const context* owner() const noexcept { return &owner_; }
   [[nodiscard]] const weir_kernel& kernel() const noexcept { return kernel_; }
   [[nodiscard]] const launch_shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const std::shared_ptr<const module_image>& image() const noexcept { return image_; }
-  [[nodiscard]] const void* const* arguments() const noexcept { return pointers_.get(); }
+  [[nodiscard]] const void** arguments() const noexcept { return pointers_.get(); }
 
   // Runs it. False where it failed the device.
   bool run() const noexcept;
@@ -35,9 +44,11 @@ class kernel_work {
     void operator()(std::byte* values) const noexcept;
   };
 
+  const context& owner_;
   const weir_kernel& kernel_;
   std::shared_ptr<const module_image> image_;
   launch_shape shape_;
+  int priority_;
   std::unique_ptr<const void*[]> pointers_;
   std::unique_ptr<std::byte[], aligned_free> values_;
 };

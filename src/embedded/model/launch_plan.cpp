@@ -196,6 +196,7 @@ launch_plan::launch_plan(const launch_plan& other)
     : steps{other.steps},
       waits{other.waits},
       operations{other.operations},
+      kernels{other.kernels},
       conditionals{other.conditionals},
       condition_values{other.condition_values},
       lanes{other.lanes},

@@ -13,6 +13,7 @@
 #include "embedded/model/conditional.hpp"
 #include "embedded/model/graph_memory.hpp"
 #include "embedded/model/graph_node.hpp"
+#include "embedded/model/kernel_work.hpp"
 #include "embedded/model/user_object.hpp"
 #include "embedded/model/work.hpp"
 
@@ -62,7 +63,8 @@ class launch_plan {
   std::vector<std::uint32_t> waits;  // numbers of awaited steps
   std::vector<engine::operation> operations;
   std::vector<std::unique_ptr<pitched_copy_work>>
-      pitched_copies;  // too large for an operation, which points to its own
+      pitched_copies;                                       // too large for an operation, which points to its own
+  std::vector<std::shared_ptr<const kernel_work>> kernels;  // likewise
   std::vector<plan_conditional> conditionals;
   std::shared_ptr<std::atomic<std::uint32_t>[]> condition_values;  // of the conditionals; all copies of a plan have one
   std::uint32_t lanes = 1;

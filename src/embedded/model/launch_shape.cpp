@@ -1,14 +1,13 @@
 // model/launch_shape.cpp - the limits of grids, blocks and clusters.
 #include "embedded/model/launch_shape.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 #include "embedded/model/context.hpp"
 #include "embedded/model/device.hpp"
 #include "embedded/model/function.hpp"
 #include "embedded/model/launch_limits.hpp"
+#include "embedded/model/occupancy.hpp"
 
 namespace weir::embedded::model {
 
@@ -25,16 +24,6 @@ bool is_within(const weir_extent& size, const weir_extent& most) noexcept {
 
 bool is_none(const weir_extent& size) noexcept { return size.x == 0 && size.y == 0 && size.z == 0; }
 std::uint64_t volume(const weir_extent& size) noexcept { return std::uint64_t{size.x} * size.y * size.z; }
-
-// How many blocks a multiprocessor of an H200 runs at the same time.
-std::uint64_t resident_blocks(const weir_kernel& kernel, const launch_shape& shape) noexcept {
-  const std::uint64_t warps = (volume(shape.block) + limits::warp - 1) / limits::warp;
-  const std::size_t shared =
-      (kernel.static_shared + shape.shared + limits::shared_reserved_per_block + limits::shared_granularity - 1) /
-      limits::shared_granularity * limits::shared_granularity;
-  return std::min({std::uint64_t{limits::blocks_per_multiprocessor}, limits::warps_per_multiprocessor / warps,
-                   std::uint64_t{limits::shared_per_multiprocessor / shared}});
-}
 
 CUresult check_cluster(const function& of, launch_shape& shape) noexcept {
   const weir_extent own = of.cluster();
@@ -61,7 +50,8 @@ CUresult check_shape(const function& of, launch_shape& shape) noexcept {
   if (!shape.cooperative) return CUDA_SUCCESS;
   int multiprocessors = 0;
   (void)of.owner().owner().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, multiprocessors);
-  const bool fits = volume(shape.grid) <= resident_blocks(kernel, shape) * static_cast<unsigned>(multiprocessors);
+  const std::uint64_t resident = resident_blocks(demand_of(of), static_cast<unsigned>(threads), shape.shared);
+  const bool fits = volume(shape.grid) <= resident * static_cast<unsigned>(multiprocessors);
   return fits ? CUDA_SUCCESS : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 

@@ -27,6 +27,14 @@ struct copy_by_number {
   void run() const noexcept { what->run(); }
 };
 
+// One of a plan's kernels.
+struct kernel_by_number {
+  const kernel_work* what;
+  std::size_t number;
+
+  [[nodiscard]] bool run() const noexcept { return what->run(); }
+};
+
 struct nothing {
   void run() const noexcept {}
 };
@@ -89,6 +97,10 @@ void append_operations(const node_params& params, launch_plan& to) {
         to.operations.push_back(no_operation());  // a barrier, or the memory is gone since
       }
     }
+  } else if (const auto* kernel = std::get_if<kernel_params>(&params)) {
+    to.kernels.push_back(kernel->what);
+    to.operations.push_back(
+        make_operation(kernel_by_number{kernel->what.get(), to.kernels.size() - 1}, operation_kind::long_work));
   } else if (const auto* conditional = std::get_if<conditional_params>(&params)) {
     const conditional_work work{&to, static_cast<std::uint32_t>(to.conditionals.size())};
     to.conditionals.push_back(conditional_of(*conditional));
@@ -107,6 +119,7 @@ class wanted_operations {
   ~wanted_operations() {
     scratch_.operations.clear();
     scratch_.pitched_copies.clear();
+    scratch_.kernels.clear();
     scratch_.conditionals.clear();
   }
   wanted_operations(const wanted_operations&) = delete;
@@ -143,6 +156,9 @@ bool may_become(std::span<const engine::operation> now, node_sides sides, const 
       if (work_of<value_wait>(before).size != work_of<value_wait>(after).size) return false;
     } else if (does<value_write>(before)) {
       if (work_of<value_write>(before).size != work_of<value_write>(after).size) return false;
+    } else if (does<kernel_by_number>(before)) {
+      if (work_of<kernel_by_number>(before).what->owner() != work_of<kernel_by_number>(after).what->owner())
+        return false;
     } else if (does<conditional_work>(before)) {
       const plan_conditional& a = node_of(before);
       const plan_conditional& b = node_of(after);
@@ -157,6 +173,12 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
   // What an operation points to is changed in its place. The rest fits where may_become() has put it. So nothing needs
   // memory here, where other nodes have been changed already.
   if (now.size() == 1 && does<copy_by_number>(now.front())) return;  // becomes only what it is
+  if (const auto* const kernel = std::get_if<kernel_params>(&params); kernel != nullptr && now.size() == 1) {
+    auto& work = now.front().as<kernel_by_number>();
+    work.what = kernel->what.get();
+    in.kernels[work.number] = kernel->what;
+    return;
+  }
   if (now.size() == 1 && does<conditional_work>(now.front())) {
     const auto* const conditional = std::get_if<conditional_params>(&params);
     plan_conditional& node = in.conditionals[now.front().as<conditional_work>().number];
@@ -166,6 +188,10 @@ void replace_operations(launch_plan& in, std::span<engine::operation> now, const
   }
   const wanted_operations wanted{params, scratch};
   std::ranges::copy(wanted.all(), now.begin());
+}
+
+const kernel_work* kernel_of(const engine::operation& operation) noexcept {
+  return does<kernel_by_number>(operation) ? work_of<kernel_by_number>(operation).what : nullptr;
 }
 
 bool is_elsewhere(const engine::operation& set, const set_params& than) noexcept {

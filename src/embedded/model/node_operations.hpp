@@ -25,6 +25,9 @@ void append_operations(const node_params& params, launch_plan& to);
 void replace_operations(launch_plan& in, std::span<engine::operation> now, const node_params& params,
                         launch_plan& scratch);
 
+// The kernel that an operation runs; null where it runs none.
+[[nodiscard]] const kernel_work* kernel_of(const engine::operation& operation) noexcept;
+
 // Is the memory of a set another than that of the operation of one?
 [[nodiscard]] bool is_elsewhere(const engine::operation& set, const set_params& than) noexcept;
 
