@@ -50,7 +50,8 @@ class fiber {
   // Leaves the fiber that runs for another one; returns when somebody comes back to it.
   static void go(fiber& from, fiber& to) noexcept;
 
-  // The same before a jump by siglongjmp() to `to`, and after it: nobody will come back to `from`.
+  // What the sanitizers have to know before a jump by siglongjmp() to `to`, and after it: nobody comes back to where it
+  // started.
   static void about_to_jump(fiber& to) noexcept;
   static void has_jumped(fiber& to) noexcept;
 

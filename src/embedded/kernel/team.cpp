@@ -99,16 +99,15 @@ bool team::run_block(unsigned number, std::uint64_t round) noexcept {
   } catch (const std::bad_alloc&) {
     // The others cannot go on without this one.
   }
-  const std::lock_guard lock{mutex_};
-  if (status != abi::CUDA_SUCCESS) fail(status);
-  if (failed()) return false;
-  if (rounds_ == 1) return true;
-  leave(grid_);
-  leave(cluster_of(number));
-  mutex_.unlock();
-  const bool all = meet(round_, number);
-  mutex_.lock();
-  return all;
+  {
+    const std::lock_guard lock{mutex_};
+    if (status != abi::CUDA_SUCCESS) fail(status);
+    if (failed()) return false;
+    if (rounds_ == 1) return true;
+    leave(grid_);
+    leave(cluster_of(number));
+  }
+  return meet(round_, number);
 }
 
 // The linear index of the block that a member runs: clusters follow each other as their first blocks do.
