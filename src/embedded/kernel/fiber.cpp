@@ -11,11 +11,13 @@ namespace context = boost::context::detail;
 
 fiber::fiber() noexcept = default;
 
-fiber::~fiber() {
 #if defined(WEIR_FIBERS_TELL_TSAN)
+fiber::~fiber() {
   if (own_) __tsan_destroy_fiber(known_as_);
-#endif
 }
+#else
+fiber::~fiber() = default;
+#endif
 
 void fiber::begin(fiber_stack on, std::size_t lower_by, body_fn body, void* argument) noexcept {
   body_ = body;
