@@ -109,8 +109,14 @@ TEST_F(Function, IsLoadedWhenItIsAskedFor) {
   const test_module m;
   CUfunction add = nullptr;
   ASSERT_EQ(driver.cuModuleEnumerateFunctions(&add, 1, m), CUDA_SUCCESS);
+  CUmoduleLoadingMode mode{};
+  ASSERT_EQ(driver.cuModuleGetLoadingMode(&mode), CUDA_SUCCESS);
   CUfunctionLoadingState state{};
   EXPECT_EQ(driver.cuFuncIsLoaded(&state, add), CUDA_SUCCESS);
+  if (mode == CU_MODULE_EAGER_LOADING) {
+    EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
+    return;
+  }
   EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_UNLOADED);
   int value = 0;
   EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, add),

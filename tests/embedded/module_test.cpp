@@ -110,6 +110,18 @@ TEST_F(Module, ManagedVariablesAreManaged) {
   EXPECT_EQ(driver.cuMemFree_v2(at), CUDA_ERROR_INVALID_VALUE);
 }
 
+// What was prefetched to the device is free again with the module. Value operations of streams do not use managed memory.
+TEST_F(Module, ManagedVariablesAreAsOtherManagedMemory) {
+  const test_stream s;
+  const test_module m;
+  const std::size_t before = free_memory();
+  const CUdeviceptr at = m.variable("shared_with_host", 8);
+  EXPECT_EQ(driver.cuMemPrefetchAsync_v2(at, 8, {CU_MEM_LOCATION_TYPE_DEVICE, 0}, 0, s), CUDA_SUCCESS);
+  s.synchronize();
+  EXPECT_LT(free_memory(), before);
+  EXPECT_EQ(driver.cuStreamWriteValue32_v2(s, at, 1, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 // What a module was is gone with it: handles, and the memory of its variables.
 TEST_F(Module, EndsWithFunctionsAndVariables) {
   test_module m;

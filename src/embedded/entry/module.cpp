@@ -1,9 +1,7 @@
 // entry/module.cpp - cuModule*: code and variables in a context.
 #include "embedded/model/module.hpp"
 
-#include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
@@ -85,13 +83,10 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
   });
 }
 
-// Code comes into a context when it is used there, unless the environment wants all of it at once. Here that is no different,
-// but for what is told.
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const char* const wish = std::getenv("CUDA_MODULE_LOADING");
-    *mode = wish != nullptr && std::string_view{wish} == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+    *mode = model::modules::loading_mode();
     return CUDA_SUCCESS;
   });
 }

@@ -11,7 +11,9 @@ namespace {
 const model::allocation* find_host_memory(const void* pointer) {
   const model::allocation* found = model::address_map::find(reinterpret_cast<std::uintptr_t>(pointer));
   if (found == nullptr) return nullptr;
-  return found->on_host || found->kind == model::memory_kind::managed ? found : nullptr;
+  const bool managed =
+      found->kind == model::memory_kind::managed || found->kind == model::memory_kind::managed_variable;
+  return found->on_host || managed ? found : nullptr;
 }
 
 }  // namespace

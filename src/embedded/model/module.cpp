@@ -2,11 +2,14 @@
 #include "embedded/model/module.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "embedded/model/address_map.hpp"
 #include "embedded/model/library.hpp"
+#include "embedded/model/managed_advice.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -39,6 +42,7 @@ void add_variable(loaded_module& in, const weir_variable& variable) {
 void remove_variables(loaded_module& of) noexcept {
   for (allocation* each : std::exchange(of.variables, {})) {
     (void)each->close();
+    if (each->kind == memory_kind::managed_variable) managed_advice::forget(*each);
     address_map::instance().remove(*each);
   }
 }
@@ -88,6 +92,14 @@ CUresult with(CUmodule handle, Body&& body) {
 
 }  // namespace
 
+CUmoduleLoadingMode loading_mode() noexcept {
+  static const CUmoduleLoadingMode mode = [] {
+    const char* const wish = std::getenv("CUDA_MODULE_LOADING");
+    return wish != nullptr && std::string_view{wish} == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+  }();
+  return mode;
+}
+
 CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out, std::string& complaint) {
   std::shared_ptr<const module_image> image;
   if (const CUresult status = module_image::load(bytes, image, complaint); status != CUDA_SUCCESS) return status;
@@ -109,6 +121,7 @@ CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
       function* const made = p.functions.acquire();
       const function_settings* const behind = in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
       made->open(in, kernel, behind);
+      if (loading_mode() == CU_MODULE_EAGER_LOADING) made->load();
       p.functions.publish(made);
       at->second = made;
     } catch (...) {

@@ -35,6 +35,10 @@ struct loaded_module {
 // Thread safety: all of it, from any thread.
 namespace modules {
 
+// On a GPU functions come into a context when they are asked for, unless the environment (CUDA_MODULE_LOADING, read once)
+// wants all of them at once. Here that is a matter of what is told of them.
+[[nodiscard]] abi::CUmoduleLoadingMode loading_mode() noexcept;
+
 // Loads a copy of an image into a context. Its variables are memory of the device from here on. `complaint` says why
 // the image was refused.
 abi::CUresult load(context& in, const kernel::image_bytes& bytes, abi::CUmodule* out, std::string& complaint);

@@ -34,7 +34,8 @@ CUresult find_word(CUdeviceptr address, std::uint32_t size, CUmemAccess_flags wa
 }  // namespace
 
 bool has_words_for_calls(const allocation& memory) noexcept {
-  return memory.kind != memory_kind::managed && memory.kind != memory_kind::pooled && memory.kind != memory_kind::graph;
+  return memory.kind != memory_kind::managed && memory.kind != memory_kind::managed_variable &&
+         memory.kind != memory_kind::pooled && memory.kind != memory_kind::graph;
 }
 
 CUresult make_wait(CUdeviceptr address, std::uint64_t value, std::uint32_t size, unsigned flags, value_wait& out,
