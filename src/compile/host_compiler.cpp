@@ -61,10 +61,22 @@ class compilation {
     refuse(unsupported(tokens));
     const scan_result found = scan(tokens);
     clang_ = source.find("struct weir_compiler_is_clang") != source.npos;
-    const rewritten unit = rewrite(source, tokens, found, {clang_, what_.name_expressions});
-    folder_.write("unit.ii", unit.text);
+    // A kernel that became loops may fail to compile where it would not as it stands: then it stays as it is.
+    const rewritten unit = rewrite(source, tokens, found, {clang_, what_.name_expressions, !what_.debug});
+    if (unit.has_blocks) {
+      const std::string before = log_;
+      folder_.write("unit.ii", unit.text);
+      try {
+        build();
+        return finish(unit);
+      } catch (const failure&) {
+        log_ = before;
+      }
+    }
+    const rewritten as_it_is = rewrite(source, tokens, found, {clang_, what_.name_expressions, false});
+    folder_.write("unit.ii", as_it_is.text);
     build();
-    return finish(unit);
+    return finish(as_it_is);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compile/edits.hpp"
+#include "compile/fission.hpp"
 #include "compile/table.hpp"
 
 namespace weir::compile {
@@ -14,17 +15,19 @@ namespace {
 class rewriter {
  public:
   rewriter(std::string_view source, const token_list& list, const scan_result& found, const rewrite_options& options)
-      : source_{source}, t_{list.tokens}, found_{found}, options_{options}, table_{list, found} {}
+      : source_{source}, list_{list}, t_{list.tokens}, found_{found}, options_{options}, table_{list, found} {}
 
   rewritten run() {
+    rewritten result;
     words();
     for (const dynamic_shared& d : found_.dynamic) dynamic(d);
     for (const kernel_text& k : found_.kernels) {
-      const std::string beside = table_.add(k);
+      const std::string text = block(k);
+      const std::string beside = table_.add(k, text.empty() ? text : block_name(k)) + text;
+      result.has_blocks = result.has_blocks || !text.empty();
       if (!beside.empty()) edits_.insert(t_[k.all.end - 1].end(), beside);
     }
     for (const variable_text& v : found_.variables) table_.add(v);
-    rewritten result;
     for (const std::string& expression : options_.name_expressions)
       result.expressions.push_back(table_.add_expression(expression));
     result.text = edits_.apply(source_);
@@ -34,6 +37,41 @@ class rewriter {
   }
 
  private:
+  [[nodiscard]] static std::string block_name(const kernel_text& k) {
+    return "weir_block_" + std::to_string(k.all.begin);
+  }
+
+  // The kernel as a function that runs all threads of a block, on lines of their own: of a system's header, so that nothing is
+  // warned of twice.
+  [[nodiscard]] std::string block(const kernel_text& k) const {
+    if (!options_.fission) return {};
+    std::string beginning;
+    for (const dynamic_shared& d : found_.dynamic)
+      if (!d.in_function && !names(k.parameters, d.name) && names(k.body, d.name)) beginning += reference(d);
+    const auto text = fission(
+        list_, found_, k,
+        [this](std::size_t token) {
+          for (const dynamic_shared& d : found_.dynamic)
+            if (d.all.begin == token) return reference(d);
+          return std::string{};
+        },
+        beginning);
+    if (!text) return {};
+    std::string head;
+    if (is(k.all.begin, "template") && !k.template_parameters.empty()) {
+      std::size_t i = k.all.begin;
+      int depth = 0;
+      do {
+        head += std::string(t_[i].text) + " ";
+        depth += is(i, "<") ? 1 : is(i, ">") ? -1 : 0;
+      } while (++i < k.all.end && (depth > 0 || is(i, "<")));
+    }
+    const token& last = t_[k.all.end - 1];
+    return "\n# 1 \"weir_block\" 3\n" + head + "static __attribute__((unused)) void " + block_name(k) + "(" +
+           table_.without_defaults(k.parameters) + ") " + *text + "\n# " + std::to_string(last.line) + " \"" +
+           list_.files[last.file] + "\"\n";
+  }
+
   [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return i < t_.size() && t_[i].is(what); }
   void put(std::size_t i, std::string text) { edits_.replace(t_[i].offset, t_[i].text.size(), std::move(text)); }
   void drop(std::size_t i) { edits_.blank(t_[i].offset, t_[i].text.size()); }
@@ -165,6 +203,7 @@ class rewriter {
   }
 
   std::string_view source_;
+  const token_list& list_;
   const std::vector<token>& t_;
   const scan_result& found_;
   const rewrite_options& options_;

@@ -12,12 +12,14 @@ namespace weir::compile {
 struct rewrite_options {
   bool clang = false;
   std::vector<std::string> name_expressions;
+  bool fission = true;  // kernels with barriers become loops where that is certain to be right
 };
 
 struct rewritten {
   std::string text;
   // For each name expression, which entry of the section weir_names is its name.
   std::vector<unsigned> expressions;
+  bool has_blocks = false;        // something became loops
   std::vector<unsigned> kernels;  // the same of the table's kernels, in order
 };
 

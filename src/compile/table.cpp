@@ -41,6 +41,11 @@ std::string module_table::without_defaults(token_range parameters) const {
   return text;
 }
 
+bool module_table::waits_in(std::string_view text) const {
+  const token_list list = tokens_of(text);
+  return waits(list, {0, list.tokens.size()}, found_);
+}
+
 unsigned module_table::name_of(const std::string& type, const std::string& entity) {
   const unsigned n = next_++;
   declarations_ += "extern \"C\" __attribute__((visibility(\"hidden\"))) const char weir_name_" + number(n) + "[];\n";
@@ -49,15 +54,19 @@ unsigned module_table::name_of(const std::string& type, const std::string& entit
 }
 
 void module_table::add_kernel(const std::string& type, const std::string& entity, const std::string& bounds,
-                              const std::string& cluster, bool waits) {
-  kernels_ += "  weir_entry<" + type + ", &" + entity + ", " + (waits ? "true" : "false") + ">::kernel(weir_name_" +
-              number(next_ - 1) + ", {" + bounds + "}, {" + cluster + "}),\n";
+                              const std::string& cluster, bool waits, const std::string& block) {
+  kernels_ += "  weir_entry<" + type + ", &" + entity + ", " + (waits ? "true" : "false") +
+              (block.empty() ? std::string{} : ", &" + block) + ">::kernel(weir_name_" + number(next_ - 1) + ", {" +
+              bounds + "}, {" + cluster + "}),\n";
   kernel_names_.push_back(next_ - 1);
 }
 
-std::string module_table::add(const kernel_text& k) {
+std::string module_table::add(const kernel_text& k, const std::string& block) {
   const bool instance = k.instantiation || (k.is_template && !k.arguments.empty());
-  if (k.is_template && !instance && !k.template_parameters.empty()) return {};
+  if (k.is_template && !instance && !k.template_parameters.empty()) {
+    if (!block.empty()) blocks_.emplace_back(&k, block);
+    return {};
+  }
   const std::string n = number(next_);
   std::string bounds = join(k.launch_bounds), cluster = join(k.cluster_dims);
   if (k.instantiation) {
@@ -78,7 +87,12 @@ std::string module_table::add(const kernel_text& k) {
     cluster = "::" + k.scope + "weir_cluster_" + n;
   }
   const unsigned name = name_of(type, entity);
-  add_kernel(type, entity, bounds, cluster, k.waits);
+  std::string whole = block.empty() ? block : "::" + k.scope + block;
+  if (k.instantiation && !k.arguments.empty() && !waits_in(k.arguments)) {
+    for (const auto& [other, its] : blocks_)
+      if (other->name == k.name && other->scope == k.scope) whole = "::" + k.scope + its + k.arguments;
+  }
+  add_kernel(type, entity, bounds, cluster, k.waits, whole);
   instances_.emplace_back(without_blanks(k.scope + k.name + k.arguments), name);
   return beside;
 }
@@ -122,8 +136,14 @@ unsigned module_table::add_expression(std::string_view expression) {
   };
   bool may_wait = template_of->waits;
   // So may what it is made with.
-  const token_list arguments = tokens_of(expression);
-  may_wait = may_wait || waits(arguments, {0, arguments.tokens.size()}, found_);
+  const bool made_with = waits_in(expression.substr(std::min(expression.find('<'), expression.size())));
+  may_wait = may_wait || made_with;
+  std::string block;
+  for (const auto& [other, its] : blocks_) {
+    if (other != &*template_of || made_with || expression.find('<') == expression.npos) continue;
+    block = entity;
+    block.replace(entity.rfind(std::string(last), entity.find('<')), last.size(), its);
+  }
   std::string bounds = known(template_of->launch_bounds), cluster = known(template_of->cluster_dims);
   const auto array = [&](const char* what, std::string& values) {
     if (values.empty()) return;
@@ -133,7 +153,7 @@ unsigned module_table::add_expression(std::string_view expression) {
   };
   array("bounds", bounds);
   array("cluster", cluster);
-  add_kernel("decltype(" + type + ")::type", entity, bounds, cluster, may_wait);
+  add_kernel("decltype(" + type + ")::type", entity, bounds, cluster, may_wait, block);
   instances_.emplace_back(plain, name);
   return name;
 }

@@ -14,7 +14,8 @@ class module_table {
   module_table(const token_list& list, const scan_result& found) : list_{list}, found_{found} {}
 
   // What has to stand right behind the kernel, where its parameters' names mean the same; empty of a template.
-  [[nodiscard]] std::string add(const kernel_text& kernel);
+  // `block` is the name of a function, in the kernel's scope, that runs all threads of a block; empty where there is none.
+  [[nodiscard]] std::string add(const kernel_text& kernel, const std::string& block);
   void add(const variable_text& variable);
 
   // A kernel's instance becomes a kernel of the module. Answers which entry of weir_names holds the linker's name.
@@ -22,15 +23,18 @@ class module_table {
 
   [[nodiscard]] std::string text() const;
 
+  // Parameters as a declaration has them.
+  [[nodiscard]] std::string without_defaults(token_range parameters) const;
+
   // Which entries of weir_names are those of the kernels, in the table's order.
   [[nodiscard]] const std::vector<unsigned>& kernel_names() const noexcept { return kernel_names_; }
 
  private:
   [[nodiscard]] std::string join(token_range range) const;
-  [[nodiscard]] std::string without_defaults(token_range parameters) const;
+  [[nodiscard]] bool waits_in(std::string_view text) const;  // a template's arguments
   unsigned name_of(const std::string& type, const std::string& entity);
   void add_kernel(const std::string& type, const std::string& entity, const std::string& bounds,
-                  const std::string& cluster, bool waits);
+                  const std::string& cluster, bool waits, const std::string& block);
 
   const token_list& list_;
   const scan_result& found_;
@@ -40,7 +44,8 @@ class module_table {
   std::string kernels_, variables_;
   unsigned variable_count_ = 0;
   std::vector<unsigned> kernel_names_;
-  std::vector<std::pair<std::string, unsigned>> instances_;  // expression without blanks, its name
+  std::vector<std::pair<const kernel_text*, std::string>> blocks_;  // of templates, and what they are named
+  std::vector<std::pair<std::string, unsigned>> instances_;         // expression without blanks, its name
 };
 
 }  // namespace weir::compile

@@ -98,10 +98,14 @@ const weir_services services{block_barrier, warp_barrier, warp_exchange, active_
                              no_barrier,    same_address, fail,          print,       now,
                              now,           sleep,        allocate,      release};
 
+bool in_turns(const weir_kernel& k) {
+  return (k.flags & weir_kernel_waits) != 0 && !(device_image::whole && (k.flags & weir_kernel_whole) != 0);
+}
+
 void thread_main() {
   launch_state& s = state();
   const weir_extent size = s.block->size;
-  if ((s.kernel->flags & weir_kernel_waits) != 0)
+  if (in_turns(*s.kernel))
     s.kernel->run(s.block, s.arguments, static_cast<unsigned>(s.now), 1);
   else
     s.kernel->run(s.block, s.arguments, 0, size.x * size.y * size.z);
@@ -174,7 +178,7 @@ bool let_go() {
 void run_block() {
   launch_state& s = state();
   const weir_extent size = s.block->size;
-  const bool waits = (s.kernel->flags & weir_kernel_waits) != 0;
+  const bool waits = in_turns(*s.kernel);
   s.threads = std::vector<lane_thread>(waits ? std::size_t{size.x} * size.y * size.z : 1);
   for (lane_thread& t : s.threads) {
     t.stack = std::make_unique<char[]>(stack_bytes);
@@ -193,6 +197,8 @@ void run_block() {
 }
 
 }  // namespace
+
+bool device_image::whole = true;
 
 device_image::device_image(const compile::product& made) {
   // dlopen knows a library by the name that it was opened with: each load needs its own.

@@ -42,6 +42,9 @@ class device_image {
   }
   void run(const weir_kernel& kernel, shape how, const void* const* arguments);  // throws kernel_fault
 
+  // Whether kernels that can are run by one call a block.
+  static bool whole;
+
   [[nodiscard]] const std::string& output() const;
 
  private:

@@ -49,6 +49,13 @@ const std::byte* end_of_stack() noexcept {
   return static_cast<const std::byte*>(lowest);
 }
 
+// Does each thread of a block need a stack of its own? One whose threads a single call can run does where they are to run in
+// a random order.
+bool needs_threads(const weir_kernel& kernel) noexcept {
+  if ((kernel.flags & weir_kernel_waits) == 0) return false;
+  return (kernel.flags & weir_kernel_whole) == 0 || configured_order().random;
+}
+
 }  // namespace
 
 constinit thread_local block_runner* detail::running = nullptr;
@@ -84,7 +91,7 @@ void block_runner::prepare(const launch& what) {
   block_.cluster = what.cluster;
   block_.shared = what.shared == 0 ? nullptr : shared_.of(what.shared);
   block_.shared_bytes = what.shared;
-  if ((what.kernel->flags & weir_kernel_waits) == 0) return;
+  if (!needs_threads(*what.kernel)) return;
   if (threads_ == nullptr) threads_ = std::make_unique<block_threads>();
   threads_->prepare(what);
 }
@@ -112,7 +119,7 @@ abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::ui
 }
 
 void block_runner::run_all(std::uint64_t count, std::uint64_t draw) noexcept {
-  const bool plain = (what_->kernel->flags & weir_kernel_waits) == 0 && !configured_order().random;
+  const bool plain = !needs_threads(*what_->kernel) && !configured_order().random;
   const unsigned threads = what_->threads();
   for (;;) {
     if (plain) {
@@ -132,7 +139,7 @@ void block_runner::run_all(std::uint64_t count, std::uint64_t draw) noexcept {
 void block_runner::run_one(std::uint64_t draw) noexcept {
   const thread_order order = configured_order();
   shuffler random{order.seed + (draw << 20)};
-  if ((what_->kernel->flags & weir_kernel_waits) != 0) {
+  if (needs_threads(*what_->kernel)) {
     threads_->run(*what_, block_, member_, order.random ? &random : nullptr);
     return;
   }

@@ -9,7 +9,7 @@
 #error "module images are C++"
 #endif
 
-enum : unsigned { weir_module_version = 1 };
+enum : unsigned { weir_module_version = 2 };
 
 struct weir_extent {
   unsigned x, y, z;
@@ -79,12 +79,14 @@ struct weir_parameter {
 
 enum : unsigned {
   weir_kernel_waits = 1,  // threads of a block may wait for each other: each needs a stack of its own
+  weir_kernel_whole = 2,  // and yet `run` may be called once a block with all its threads, which then need none
 };
 
 struct weir_kernel {
   const char* name;  // as the linker knows it: cuModuleGetFunction's
   // Runs threads `first` to `first + count - 1` of the block, in the order of their linear index, one after the other.
-  // Where threads wait for each other it is called once a thread, with a count of 1; else once a block.
+  // Where threads wait for each other it is called once a thread, with a count of 1; else once a block. With
+  // weir_kernel_whole either will do.
   // `arguments` points to one value a parameter, aligned; they are not written to.
   void (*run)(const weir_block* block, const void* const* arguments, unsigned first, unsigned count);
   const weir_parameter* parameters;

@@ -86,10 +86,11 @@ struct weir_values {  // up to three, as __launch_bounds__ and __cluster_dims__ 
   constexpr weir_values(const unsigned (&a)[N]) : v{a[0], N > 1 ? a[N > 1] : 0, N > 2 ? a[N > 2 ? 2 : 0] : 0} {}
 };
 
-template <class F, F* Kernel, bool Waits>
+// Block: runs all threads of a block in one call; null where there is none.
+template <class F, F* Kernel, bool Waits, F* Block = nullptr>
 struct weir_entry;
-template <class... A, void (*Kernel)(A...), bool Waits>
-struct weir_entry<void(A...), Kernel, Waits> {
+template <class... A, void (*Kernel)(A...), bool Waits, void (*Block)(A...)>
+struct weir_entry<void(A...), Kernel, Waits, Block> {
   // A whole block, as loops that the kernel becomes part of. Said before the loop, the ranges let the compiler see that
   // blockIdx.x * blockDim.x + threadIdx.x does not wrap around, without which it makes no vector instructions.
   WEIR_HD void loop(const weir_block* block, A... arguments) {
@@ -130,34 +131,51 @@ struct weir_entry<void(A...), Kernel, Waits> {
       }
     }
   }
-  static void run(const weir_block* block, const void* const* arguments, unsigned first, unsigned count) {
-    typedef typename weir_count_to<sizeof...(A)>::type indices;
-    if (!Waits && first == 0 && count == block->size.x * block->size.y * block->size.z && block->size.x <= 1024 &&
-        block->index.x <= 0x1ffff0)
-      return weir_whole<!Waits>::run(block, arguments);
-    some(block, arguments, first, count, indices());
+  template <unsigned... I>
+  __attribute__((flatten)) static void together(const weir_block* block, const void* const* arguments,
+                                                weir_indices<I...>) {
+    (void)arguments;
+    weir_enter(block, block->index.x, block->size.x);
+    Block(*(const A*)arguments[I]...);
   }
-  template <bool B, class = void>
-  struct weir_whole {
-    static void run(const weir_block* block, const void* const* arguments) {
-      whole(block, arguments, typename weir_count_to<sizeof...(A)>::type());
-    }
+  // One thread after the other is all that a kernel that waits can do without a Block.
+  template <bool HasBlock, bool Loops, class = void>
+  struct weir_way {
+    static bool run(const weir_block*, const void* const*) { return false; }
   };
   template <class X>
-  struct weir_whole<false, X> {
-    static void run(const weir_block*, const void* const*) {}
+  struct weir_way<false, true, X> {
+    static bool run(const weir_block* block, const void* const* arguments) {
+      whole(block, arguments, typename weir_count_to<sizeof...(A)>::type());
+      return true;
+    }
   };
+  template <bool Loops, class X>
+  struct weir_way<true, Loops, X> {
+    static bool run(const weir_block* block, const void* const* arguments) {
+      together(block, arguments, typename weir_count_to<sizeof...(A)>::type());
+      return true;
+    }
+  };
+  static void run(const weir_block* block, const void* const* arguments, unsigned first, unsigned count) {
+    typedef typename weir_count_to<sizeof...(A)>::type indices;
+    if (first == 0 && count == block->size.x * block->size.y * block->size.z && block->size.x <= 1024 &&
+        block->index.x <= 0x1ffff0 && weir_way<Block != nullptr, !Waits>::run(block, arguments))
+      return;
+    some(block, arguments, first, count, indices());
+  }
   static constexpr weir_kernel kernel(const char* name, weir_values bounds, weir_values cluster) {
-    return weir_kernel{name,
-                       &run,
-                       weir_parameters_of<A...>::value.list,
-                       sizeof...(A),
-                       Waits ? (unsigned)weir_kernel_waits : 0u,
-                       bounds.v[0] ? bounds.v[0] : 1024u,
-                       bounds.v[1],
-                       {cluster.v[0], cluster.v[0] && !cluster.v[1] ? 1u : cluster.v[1],
-                        cluster.v[0] && !cluster.v[2] ? 1u : cluster.v[2]},
-                       0,
-                       0};
+    return weir_kernel{
+        name,
+        &run,
+        weir_parameters_of<A...>::value.list,
+        sizeof...(A),
+        (Waits ? (unsigned)weir_kernel_waits : 0u) | (Block != nullptr ? (unsigned)weir_kernel_whole : 0u),
+        bounds.v[0] ? bounds.v[0] : 1024u,
+        bounds.v[1],
+        {cluster.v[0], cluster.v[0] && !cluster.v[1] ? 1u : cluster.v[1],
+         cluster.v[0] && !cluster.v[2] ? 1u : cluster.v[2]},
+        0,
+        0};
   }
 };
