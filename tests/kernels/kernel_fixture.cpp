@@ -6,7 +6,6 @@
 #include <map>
 
 #include "kernel_sources.hpp"
-#include "support/errors.hpp"
 
 namespace weir::test {
 
@@ -19,15 +18,6 @@ const module& kernel_module(const std::string& name) {
   options.name_expressions = kernel_instances(name);
   const program source{std::string{kernel_source(name)}, std::move(options)};
   return modules->emplace(name, source.compile(device{})).first->second;
-}
-
-bool captures_kernels(stream_ref s) {
-  static const bool answer = [&] {
-    const kernel smallest = kernel_module("shapes").kernel("clocks");
-    const buffer<int> memory{s, 32};
-    return result_of([&] { (void)capture(s, [&] { launch(s, {}, smallest, memory); }); }) != errc::not_supported;
-  }();
-  return answer;
 }
 
 }  // namespace weir::test
