@@ -18,4 +18,7 @@ struct device_header {
 // Changes with any of them.
 [[nodiscard]] unsigned long long device_headers_hash() noexcept;
 
+// Changes with src/compile, which rewrites kernels: what an older one made is not to be found in a cache.
+[[nodiscard]] std::string_view translator_version() noexcept;
+
 }  // namespace weir::compile

@@ -56,7 +56,8 @@ std::string host_identity() {
   struct stat status {};
   stat(file.c_str(), &status);
   return "host " + file.string() + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) +
-         "." + std::to_string(status.st_mtim.tv_nsec) + " " + processor() + " " + std::to_string(device_headers_hash());
+         "." + std::to_string(status.st_mtim.tv_nsec) + " " + processor() + " " +
+         std::to_string(device_headers_hash()) + " " + std::string{translator_version()};
 }
 
 }  // namespace weir::compile
