@@ -126,7 +126,8 @@ TEST_F(KernelFaults, OlderDriversTellLess) {
 class KernelNodeFaults : public KernelFaults {
  protected:
   void SetUp() override {
-    if (gpu.is_embedded()) GTEST_SKIP() << "the embedded driver has no nodes that run kernels yet";
+    if (gpu.is_embedded())
+      GTEST_SKIP() << "the memory of a captured launch that fails is not always free yet when this looks";
     KernelFaults::SetUp();
   }
 };
