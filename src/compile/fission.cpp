@@ -2,6 +2,8 @@
 // Longer than most: it is one walk over statements, and each case needs what the others know of the variables.
 #include "compile/fission.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <set>
@@ -180,9 +182,9 @@ class fissioner {
   }
 
   [[nodiscard]] const variable* seen(std::string_view name) const {
-    for (auto v = visible_.rbegin(); v != visible_.rend(); ++v)
-      if (v->name == name) return &*v;
-    return nullptr;
+    const auto v =
+        std::find_if(visible_.rbegin(), visible_.rend(), [&](const variable& each) { return each.name == name; });
+    return v != visible_.rend() ? &*v : nullptr;
   }
 
   // Is an expression without side effects, and the same whenever it is computed? With `threads`, it may differ between
@@ -481,7 +483,8 @@ class fissioner {
           if (v.text.find(visible_[k].name) != v.text.npos) wanted.insert(visible_[k].name);
       }
     }
-    for (auto text = texts.rbegin(); text != texts.rend(); ++text) bound += *text + " ";
+    std::ranges::reverse(texts);
+    for (const std::string& text : texts) bound += text + " ";
     return arrays +
            " for (unsigned weir_z = 0; weir_z < weir_nz; ++weir_z) for (unsigned weir_y = 0; weir_y < weir_ny; "
            "++weir_y) {"
@@ -501,15 +504,15 @@ class fissioner {
       std::string type = base + v.pointers;
       if (v.pointers.empty() && type.starts_with("const ")) type = type.substr(6);
       const std::string name(t_[v.name].text), array = "weir_of_" + name + "_" + std::to_string(next_++);
-      arrays += " " + type + " " + array + "[1024]" + plain(v.extents) + "; static_assert(sizeof " + array +
-                " <= 131072, \"\");";
-      text += "auto& " + name + " = " + array + "[weir_t]; ";
+      arrays += fmt::format(" {} {}[1024]{}; static_assert(sizeof {} <= 131072, \"\");", type, array, plain(v.extents),
+                            array);
+      text += fmt::format("auto& {} = {}[weir_t]; ", name, array);
       const bool is_array = v.extents.begin != v.extents.end;
       if (is_array || (v.initialized && (!v.assigned || is(v.value.begin, "{")))) {
         if (v.initialized) {
           const std::string made = "weir_made_" + std::to_string(next_++);
-          text += type + " " + made + plain(v.extents) + (v.assigned ? " = " : "") + plain(v.value) +
-                  "; __builtin_memcpy(&" + name + ", &" + made + ", sizeof " + name + "); ";
+          text += fmt::format("{} {}{}{}{}; __builtin_memcpy(&{}, &{}, sizeof {}); ", type, made, plain(v.extents),
+                              v.assigned ? " = " : "", plain(v.value), name, made, name);
         }
       } else if (v.initialized) {
         text += name + " = " + plain(v.value) + "; ";

@@ -94,6 +94,7 @@ void write_shared_sizes(std::vector<std::byte>& image, const std::vector<std::st
   std::size_t table = 0;
   // A variable of a function is mangled as _ZZ, the function, E, the variable.
   std::vector<std::string> prefixes;
+  prefixes.reserve(kernels.size());
   for (const std::string& k : kernels)
     prefixes.push_back(k.starts_with("_Z") ? "_ZZ" + k.substr(2) + "E" : "_ZZ" + std::to_string(k.size()) + k + "E");
   std::vector<unsigned> bytes(kernels.size(), 0);

@@ -98,7 +98,7 @@ std::string find_program(const std::string& name) {
   while (true) {
     const std::size_t colon = rest.find(':');
     const std::string folder(rest.substr(0, colon));
-    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (runs(candidate)) return candidate;
     if (colon == rest.npos) return {};
     rest.remove_prefix(colon + 1);

@@ -36,7 +36,7 @@ class fiber {
  public:
   // The stack that the thread was given.
   fiber() noexcept;
-  ~fiber();
+  ~fiber();  // NOLINT(performance-trivially-destructible): not where a sanitizer is told
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
 
