@@ -38,6 +38,9 @@ class KGate {
   void open() { cell_.set(1); }
   void arm(CUstream s);
 
+  // The word that opens it, for another kernel.
+  [[nodiscard]] CUdeviceptr where() const { return cell_.d; }
+
  private:
   Cell cell_;
 };
