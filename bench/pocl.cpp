@@ -4,11 +4,8 @@
 #include "harness/timing.hpp"
 
 #if __has_include(<CL/cl.h>)
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <dlfcn.h>
+#include "peers/opencl.hpp"
 
-#include <string>
 #include <vector>
 #endif
 
@@ -17,103 +14,22 @@ namespace {
 
 #if __has_include(<CL/cl.h>)
 
-// The functions of OpenCL that are needed, found in the library at run time: a program that needs it to start would not
-// run where it is missing.
-class opencl {
- public:
-  opencl() : library_{::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL)} {
-    if (library_ == nullptr) throw not_here{"there is no libOpenCL.so.1"};
-    find(get_platforms, "clGetPlatformIDs");
-    find(platform_info, "clGetPlatformInfo");
-    find(get_devices, "clGetDeviceIDs");
-    find(create_context, "clCreateContext");
-    find(create_queue, "clCreateCommandQueue");
-    find(create_buffer, "clCreateBuffer");
-    find(fill_buffer, "clEnqueueFillBuffer");
-    find(finish, "clFinish");
-    find(release_buffer, "clReleaseMemObject");
-    find(release_queue, "clReleaseCommandQueue");
-    find(release_context, "clReleaseContext");
-  }
-
-  decltype(&clGetPlatformIDs) get_platforms = nullptr;
-  decltype(&clGetPlatformInfo) platform_info = nullptr;
-  decltype(&clGetDeviceIDs) get_devices = nullptr;
-  decltype(&clCreateContext) create_context = nullptr;
-  decltype(&clCreateCommandQueue) create_queue = nullptr;
-  decltype(&clCreateBuffer) create_buffer = nullptr;
-  decltype(&clEnqueueFillBuffer) fill_buffer = nullptr;
-  decltype(&clFinish) finish = nullptr;
-  decltype(&clReleaseMemObject) release_buffer = nullptr;
-  decltype(&clReleaseCommandQueue) release_queue = nullptr;
-  decltype(&clReleaseContext) release_context = nullptr;
-
- private:
-  template <class Function>
-  void find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(::dlsym(library_, name));
-    if (function == nullptr) throw not_here{std::string{"libOpenCL.so.1 has no "} + name};
-  }
-
-  void* library_;  // stays open: PoCL has threads in it
-};
-
-void fine(cl_int code) {
-  if (code != CL_SUCCESS) throw std::runtime_error{"an OpenCL call failed with " + std::to_string(code)};
-}
-
 // A queue of PoCL's device with a word of memory.
-class pocl_queue {
+class pocl_words {
  public:
-  pocl_queue() {
-    const cl_device_id device = find_device();
-    cl_int code = CL_SUCCESS;
-    context_ = cl_.create_context(nullptr, 1, &device, nullptr, nullptr, &code);
-    fine(code);
-    queue_ = cl_.create_queue(context_, device, 0, &code);
-    fine(code);
-    word_ = cl_.create_buffer(context_, CL_MEM_READ_WRITE, sizeof(cl_uint), nullptr, &code);
-    fine(code);
-  }
-  pocl_queue(const pocl_queue&) = delete;
-  pocl_queue& operator=(const pocl_queue&) = delete;
-  ~pocl_queue() {
-    cl_.release_buffer(word_);
-    cl_.release_queue(queue_);
-    cl_.release_context(context_);
-  }
-
   void set(cl_uint value) {
-    fine(cl_.fill_buffer(queue_, word_, &value, sizeof value, 0, sizeof value, 0, nullptr, nullptr));
+    const cl_mem word = word_.get();
+    fine(queue_.calls().fill_buffer(queue_.get(), word, &value, sizeof value, 0, sizeof value, 0, nullptr, nullptr));
   }
-  void sync() { fine(cl_.finish(queue_)); }
+  void sync() { queue_.sync(); }
 
  private:
-  cl_device_id find_device() {
-    cl_uint count = 0;
-    if (cl_.get_platforms(0, nullptr, &count) != CL_SUCCESS) count = 0;
-    std::vector<cl_platform_id> platforms(count);
-    if (count > 0) fine(cl_.get_platforms(count, platforms.data(), nullptr));
-    for (const cl_platform_id platform : platforms) {
-      std::string name(256, '\0');
-      fine(cl_.platform_info(platform, CL_PLATFORM_NAME, name.size(), name.data(), nullptr));
-      cl_device_id device = nullptr;
-      if (name.find("Portable Computing Language") != std::string::npos &&
-          cl_.get_devices(platform, CL_DEVICE_TYPE_CPU, 1, &device, nullptr) == CL_SUCCESS) {
-        return device;
-      }
-    }
-    throw not_here{"PoCL is not installed (pocl-opencl-icd)"};
-  }
-
-  opencl cl_;
-  cl_context context_ = nullptr;
-  cl_command_queue queue_ = nullptr;
-  cl_mem word_ = nullptr;
+  pocl_queue queue_;
+  pocl_memory word_{queue_, sizeof(cl_uint)};
 };
 
 // The embedded driver's side, with the same words.
-class weir_queue {
+class weir_words {
  public:
   void set(unsigned value) { ok(raw().cuMemsetD32Async(word_, value, 1, stream_)); }
   void sync() { stream_.sync(); }
@@ -141,16 +57,16 @@ void run_trip(Queue& queue) {
 
 // To queue and run a set of four bytes, many at a time.
 double measure_operation() {
-  pocl_queue pocl;
-  weir_queue ours;
+  pocl_words pocl;
+  weir_words ours;
   return ratio(
       rounds, [&] { run_batch(ours); }, [&] { run_batch(pocl); }, [] {});
 }
 
 // From queueing one to knowing its end.
 double measure_round_trip() {
-  pocl_queue pocl;
-  weir_queue ours;
+  pocl_words pocl;
+  weir_words ours;
   std::vector<double> of_pocl;
   std::vector<double> of_ours;
   for (int i = 0; i < rounds; ++i) {
