@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view headers_folder = "weir-headers/";  // of the request's own headers
 constexpr std::string_view device_folder = "weir-device";
+constexpr std::string_view defines_file = "weir-defines.h";
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
   if (what.empty() || what == by) return text;
@@ -52,6 +53,7 @@ class compilation {
     for (const auto& [name, text] : what_.headers) folder_.write(fs::path(headers_folder) / inside(name), text);
     for (const device_header& header : device_headers())
       folder_.write(fs::path(device_folder) / header.name, header.text);
+    folder_.write(defines_file, defines());
     folder_.write("weir.map", "{ global: weir_module; local: *; };\n");
 
     preprocess();
@@ -99,14 +101,25 @@ class compilation {
     return c;
   }
 
+  // What the user defines, for what comes behind the prelude: its own names may be the same.
+  [[nodiscard]] std::string defines() const {
+    std::string text;
+    for (const std::string& define : what_.defines) {
+      const std::size_t name = define.find('=');
+      const std::string value = name == define.npos ? "1" : define.substr(name + 1);
+      text += "#define " + define.substr(0, name) + " " + value.substr(0, value.find('\n')) + "\n";
+    }
+    return text + "#include <assert.h>\n";  // once more, with the user's NDEBUG
+  }
+
   void preprocess() {
     std::vector<std::string> c = command();
-    c.insert(c.end(), {"-E", "-x", "c++", "-include", "weir/prelude.h", "-I", std::string(headers_folder)});
+    c.insert(c.end(), {"-E", "-x", "c++", "-include", "weir/prelude.h", "-include", std::string(defines_file), "-I",
+                       std::string(headers_folder)});
     for (const std::string& path : what_.include_paths) c.insert(c.end(), {"-I", fs::absolute(path).string()});
     c.insert(c.end(), {"-isystem", std::string(device_folder)});
     if (what_.debug) c.emplace_back("-D__WEIR_DEBUG__=1");
     if (what_.fast_math) c.emplace_back("-D__USE_FAST_MATH__=1");
-    for (const std::string& define : what_.defines) c.push_back("-D" + define);
     c.insert(c.end(), {file_, "-o", "unit.i"});
     ask(c, "unit.i");
   }

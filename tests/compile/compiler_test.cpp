@@ -71,6 +71,17 @@ TEST_P(HostCompiler, OptionsArePassedOn) {
   EXPECT_EQ(x[4], 1);
 }
 
+// What a program defines is for its own source, whatever the device's own headers call their things.
+TEST_P(HostCompiler, DefinesMayBeAnyWord) {
+  compile::request what;
+  what.source = "extern \"C\" __global__ void k(int* x) { x[0] = A + N + T(5) + sizeof(F); }";
+  what.defines = {"A", "N=20", "T(n)=(n * 100)", "F=short"};
+  device_image image{compile::for_host(what)};
+  int x = 0;
+  image.launch("k", {}, &x);
+  EXPECT_EQ(x, 523);
+}
+
 TEST_P(HostCompiler, LeavesNothingBehind) {
   const compile::private_folder folder;
   const char* const before = std::getenv("TMPDIR");
