@@ -1,4 +1,5 @@
 // main.cpp - the program `weir`: finds the command, and tells failures in one line.
+#include "compile.hpp"
 #include "failure.hpp"
 #include "graph.hpp"
 #include "info.hpp"
@@ -40,11 +41,12 @@ int main(int argc, char** argv) {
   program.require_subcommand(0, 1);  // so that a word that is none is named
   try {
     weir::tool::add_stage(program);
+    weir::tool::add_compile(program);
     weir::tool::add_info(program);
     weir::tool::add_graph(program);
     program.parse(argc, argv);
     if (program.get_subcommands().empty())
-      return tell("a command is needed: stage, info or graph; see weir --help", misused);
+      return tell("a command is needed: stage, compile, info or graph; see weir --help", misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return tell(error.what(), misused);

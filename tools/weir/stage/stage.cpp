@@ -1,6 +1,7 @@
 // stage/stage.cpp - the options of `weir stage`, and the order of what it does.
 #include "stage/stage.hpp"
 
+#include "device_numbered.hpp"
 #include "failure.hpp"
 #include "stage/device_part.hpp"
 #include "stage/input_file.hpp"
@@ -37,15 +38,6 @@ struct options {
   bool graph = false;
   bool json = false;
 };
-
-weir::device device_numbered(int ordinal) {
-  const int count = weir::device::count();
-  if (ordinal >= count) {
-    throw failure{fmt::format("there is no device {}: the {} driver has {}, numbered from 0", ordinal,
-                              to_string(current_driver().kind), count)};
-  }
-  return weir::device{ordinal};
-}
 
 // The passes take turns, so that what changes on the machine meanwhile changes both; the best of each counts.
 class best {

@@ -1,0 +1,11 @@
+// device_numbered.hpp - the device that a command was asked to use.
+#pragma once
+
+#include <weir/device.hpp>
+
+namespace weir::tool {
+
+// Throws failure where there are not so many.
+[[nodiscard]] weir::device device_numbered(int ordinal);
+
+}  // namespace weir::tool
