@@ -30,7 +30,7 @@ void kernel_capture_cases() {
       lab(s, "a");
       CUmodule mod = nullptr;
       CUfunction f = nullptr;
-      CUresult e = r.k("load", cuModuleLoadData(&mod, kPtx));
+      CUresult e = r.k("load", cuModuleLoadData(&mod, kernels_module()));
       r.k("status", capture_status(s));
       if (e == CUDA_SUCCESS) {
         r.k("get_function", cuModuleGetFunction(&f, mod, "empty"));
@@ -66,7 +66,7 @@ void kernel_capture_cases() {
     kern();
     run_inside(r, "hostfn", [](InsideEnv&) {
       CUmodule mod = nullptr;
-      return cuModuleLoadData(&mod, kPtx);
+      return cuModuleLoadData(&mod, kernels_module());
     });
   });
   add("kernel.inside.get_function", [](Rec& r) {

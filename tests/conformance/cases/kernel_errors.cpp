@@ -43,8 +43,11 @@ void kernel_errors_cases() {
     OK(cuEventCreate(&e, 0));
     OK(cuEventCreate(&t, 0));
     OK(cuEventRecord(t, s));
+    VGate v;
+    v.arm(s);
     OK(k_plain(kern().fault, s));
     r.k("record_behind", cuEventRecord(e, s));
+    v.open();
     r.k("sync", cuEventSynchronize(e));
     r.k("query", cuEventQuery(e));
     float ms = 0;
@@ -126,7 +129,7 @@ void kernel_errors_cases() {
     OK(cuCtxCreate(&o, nullptr, 0, g.dev));
     CUmodule m = nullptr;
     CUfunction f = nullptr;
-    OK(cuModuleLoadData(&m, kPtx));
+    OK(cuModuleLoadData(&m, kernels_module()));
     OK(cuModuleGetFunction(&f, m, "fault"));
     OK(k_plain(f, nullptr));
     r.k("its_sync", cuCtxSynchronize());

@@ -38,7 +38,7 @@ void kernel_launch_cases() {
     r.k("bad_ptx",
         cuModuleLoadData(&m, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n"));
     r.k("empty_text", cuModuleLoadData(&m, ""));
-    r.k("load", cuModuleLoadData(&m, kPtx));
+    r.k("load", cuModuleLoadData(&m, kernels_module()));
     r.k("function", cuModuleGetFunction(&f, m, "store"));
     r.k("no_function", cuModuleGetFunction(&f, m, "nothing"));
     CUdeviceptr d = 0;
@@ -57,7 +57,7 @@ void kernel_launch_cases() {
     KGate k;
     k.arm(s);
     CUmodule m = nullptr;
-    rec_blk(r, "~load", blocking([&] { k.open(); }, [&] { return cuModuleLoadData(&m, kPtx); }));
+    rec_blk(r, "~load", blocking([&] { k.open(); }, [&] { return cuModuleLoadData(&m, kernels_module()); }));
     KGate k2;
     k2.arm(s);
     rec_blk(r, "~unload", blocking([&] { k2.open(); }, [&] { return cuModuleUnload(m); }));

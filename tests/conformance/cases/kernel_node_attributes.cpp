@@ -115,7 +115,7 @@ void kernel_node_attributes_cases() {
     CUDA_KERNEL_NODE_PARAMS p = one_thread(launched_kernel("empty"));
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
-    OK(cuLibraryLoadData(&library, kModulePtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    OK(cuLibraryLoadData(&library, asked_module(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     OK(cuLibraryGetKernel(&kernel, library, "empty"));
     CUgraphNode n = nullptr;
     p.kern = kernel;
@@ -146,7 +146,7 @@ void kernel_node_attributes_cases() {
     Graph gr;
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
-    OK(cuLibraryLoadData(&library, kModulePtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    OK(cuLibraryLoadData(&library, asked_module(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     OK(cuLibraryGetKernel(&kernel, library, "empty"));
     const CUDA_KERNEL_NODE_PARAMS p = one_thread(reinterpret_cast<CUfunction>(kernel));
     CUgraphNode n = nullptr;

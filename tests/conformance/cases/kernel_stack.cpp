@@ -1,5 +1,6 @@
 // cases/kernel_stack.cpp - a kernel whose thread has no more room on its stack.
 #include "cases/kernels.hpp"
+#include "probe/images.hpp"
 
 namespace weir::conformance {
 
@@ -60,7 +61,7 @@ void kernel_stack_cases() {
   add("kernel.fault_stack", ISO, [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr;
-    OK(cuModuleLoadData(&m, kDeepPtx));
+    OK(cuModuleLoadData(&m, module_code("stack", kDeepPtx)));
     OK(cuModuleGetFunction(&f, m, "endless"));
     Stream s(NB);
     Cell c = new_cell();

@@ -1,9 +1,12 @@
-// cases/kernels.cpp - kernels for cases: a module of PTX, and small wrappers that launch from it.
+// cases/kernels.cpp - kernels for cases: a module, and small wrappers that launch from it.
 #include "cases/kernels.hpp"
+
+#include "probe/images.hpp"
 
 #include <cstring>
 
 namespace weir::conformance {
+namespace {
 
 const char* const kPtx = R"(
 .version 7.0
@@ -88,9 +91,13 @@ DONE:
 }
 )";
 
+}  // namespace
+
+const void* kernels_module() { return module_code("kernels", kPtx); }
+
 Kernels load_kernels() {
   Kernels k;
-  OK(cuModuleLoadData(&k.m, kPtx));
+  OK(cuModuleLoadData(&k.m, kernels_module()));
   OK(cuModuleGetFunction(&k.store, k.m, "store"));
   OK(cuModuleGetFunction(&k.addone, k.m, "addone"));
   OK(cuModuleGetFunction(&k.spin, k.m, "spin"));

@@ -1,4 +1,4 @@
-// cases/kernels.hpp - kernels for cases: a module of PTX, and small wrappers that launch from it.
+// cases/kernels.hpp - kernels for cases: a module, and small wrappers that launch from it.
 #pragma once
 
 #include "probe/probe.hpp"
@@ -7,8 +7,8 @@
 
 namespace weir::conformance {
 
-// The text of the module.
-extern const char* const kPtx;
+// The code of the module: PTX, or the image of kernels/kernels.cu.
+const void* kernels_module();
 
 struct Kernels {
   CUmodule m = nullptr;

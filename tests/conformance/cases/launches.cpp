@@ -9,7 +9,7 @@ namespace weir::conformance {
 CUfunction launched_kernel(const char* name) {
   static const CUmodule module = [] {
     CUmodule m = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     return m;
   }();
   CUfunction f = nullptr;

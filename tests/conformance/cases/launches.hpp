@@ -8,7 +8,7 @@
 
 namespace weir::conformance {
 
-// A kernel of the module that this process keeps for such cases (kModulePtx).
+// A kernel of the module that this process keeps for such cases (asked_module()).
 CUfunction launched_kernel(const char* name);
 
 CUlaunchAttribute launch_attribute(CUlaunchAttributeID id);

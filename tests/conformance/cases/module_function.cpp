@@ -20,7 +20,7 @@ void module_function_cases() {
   add("kernel.function_attributes", [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     for (const char* name : {"empty", "bounded", "clustered"}) {
       OK(cuModuleGetFunction(&f, m, name));
       rec_attributes(r, name, f);
@@ -30,7 +30,7 @@ void module_function_cases() {
   add("kernel.function_settings", [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr, c = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "bounded"));  // 1024 bytes static
     OK(cuModuleGetFunction(&c, m, "clustered"));
     constexpr auto shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -92,7 +92,7 @@ void module_function_cases() {
   add("kernel.occupancy", [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr, b = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     OK(cuModuleGetFunction(&b, m, "bounded"));
     const auto blocks = [&](const std::string& key, CUfunction of, int threads, size_t shared) {
@@ -139,7 +139,7 @@ void module_function_cases() {
   add("kernel.occupancy_block", [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr, b = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     OK(cuModuleGetFunction(&b, m, "bounded"));
     const auto choose = [&](const std::string& key, CUfunction of, CUoccupancyB2DSize shared_of, size_t shared,
@@ -180,7 +180,7 @@ void module_function_cases() {
   add("kernel.occupancy_clusters", [](Rec& r) {
     CUmodule m = nullptr;
     CUfunction f = nullptr, c = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     OK(cuModuleGetFunction(&c, m, "clustered"));
     OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 * kib));

@@ -21,7 +21,7 @@ void module_library_cases() {
     CUmodule m = nullptr, of_function = nullptr;
     unsigned count = 0;
     const char* name = nullptr;
-    r.k("load", load(&l, kModulePtx));
+    r.k("load", load(&l, asked_module()));
     r.k("count", cuLibraryGetKernelCount(&count, l));
     r.k("count.is", count);
     r.k("list", cuLibraryEnumerateKernels(all, 8, l));
@@ -53,18 +53,18 @@ void module_library_cases() {
     int value = 0;
     void* p = nullptr;
     const char* name = nullptr;
-    r.k("load_to_null", load(nullptr, kModulePtx));
+    r.k("load_to_null", load(nullptr, asked_module()));
     r.k("load_null", load(&l, nullptr));
     r.k("load_junk", load(&l, "this is not a module"));
     r.k("load_bad_ptx", load(&l, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n"));
     CUlibraryOption unknown = static_cast<CUlibraryOption>(7);
     void* nothing = nullptr;
-    r.k("unknown_option", cuLibraryLoadData(&l, kModulePtx, nullptr, nullptr, 0, &unknown, &nothing, 1));
+    r.k("unknown_option", cuLibraryLoadData(&l, asked_module(), nullptr, nullptr, 0, &unknown, &nothing, 1));
     CUlibraryOption preserved = CU_LIBRARY_BINARY_IS_PRESERVED;
-    r.k("preserved", cuLibraryLoadData(&l, kModulePtx, nullptr, nullptr, 0, &preserved, nullptr, 1));
+    r.k("preserved", cuLibraryLoadData(&l, asked_module(), nullptr, nullptr, 0, &preserved, nullptr, 1));
     if (l != nullptr) r.k("preserved.unload", cuLibraryUnload(l));
     r.k("no_file", cuLibraryLoadFromFile(&l, "/nowhere", nullptr, nullptr, 0, nullptr, nullptr, 0));
-    OK(load(&l, kModulePtx));
+    OK(load(&l, asked_module()));
     OK(cuLibraryGetKernel(&k, l, "store"));
     r.k("kernel_to_null", cuLibraryGetKernel(nullptr, l, "store"));
     r.k("kernel_no_name", cuLibraryGetKernel(&k, l, nullptr));
@@ -114,7 +114,7 @@ void module_library_cases() {
     CUlibrary l = nullptr;
     CUkernel k = nullptr;
     CUfunction f = nullptr;
-    OK(load(&l, kModulePtx));
+    OK(load(&l, asked_module()));
     OK(cuLibraryGetKernel(&k, l, "empty"));
     OK(cuKernelGetFunction(&f, k));
     const auto told = [&](const char* key) {
@@ -148,7 +148,7 @@ void module_library_cases() {
     CUdeviceptr d = 0;
     size_t n = 0;
     int value = 0;
-    r.k("load", load(&l, kModulePtx));
+    r.k("load", load(&l, asked_module()));
     r.k("kernel", cuLibraryGetKernel(&k, l, "empty"));
     r.k("attribute", cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k, g.dev));
     r.k("param", cuKernelGetParamInfo(k, 0, &n, nullptr));
@@ -168,7 +168,7 @@ void module_library_cases() {
       CUfunction f = nullptr;
       CUdeviceptr d = 0;
       OK(cuStreamBeginCapture(s, mode));
-      r.k("load", load(&l, kModulePtx));
+      r.k("load", load(&l, asked_module()));
       r.k("kernel", cuLibraryGetKernel(&k, l, "empty"));
       r.k("function", cuKernelGetFunction(&f, k));
       r.k("global", cuLibraryGetGlobal(&d, nullptr, l, "word"));
@@ -187,7 +187,7 @@ void module_library_cases() {
     CUlibrary l = nullptr;
     CUkernel k = nullptr;
     CUfunction f = nullptr;
-    OK(load(&l, kModulePtx));
+    OK(load(&l, asked_module()));
     OK(cuLibraryGetKernel(&k, l, "empty"));
     OK(cuLibraryUnload(l));
     r.k("function", cuKernelGetFunction(&f, k));

@@ -12,7 +12,7 @@ void module_load_cases() {
     CUdeviceptr d = 0;
     size_t n = 0;
     unsigned count = 0;
-    r.k("load_to_null", cuModuleLoadData(nullptr, kModulePtx));
+    r.k("load_to_null", cuModuleLoadData(nullptr, asked_module()));
     r.k("load_null", cuModuleLoadData(&m, nullptr));
     r.k("file_to_null", cuModuleLoad(nullptr, "/nowhere"));
     r.k("file_null", cuModuleLoad(&m, nullptr));
@@ -21,9 +21,9 @@ void module_load_cases() {
     r.k("file_empty_name", cuModuleLoad(&m, ""));
     r.k("file_empty", cuModuleLoad(&m, "/dev/null"));
     r.k("fat_null", cuModuleLoadFatBinary(&m, nullptr));
-    r.k("fat_of_ptx", cuModuleLoadFatBinary(&m, kModulePtx));
+    r.k("fat_of_ptx", cuModuleLoadFatBinary(&m, asked_module()));
     if (m != nullptr) r.k("fat_of_ptx.unload", cuModuleUnload(m));
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     r.k("function_to_null", cuModuleGetFunction(nullptr, m, "empty"));
     r.k("function_no_name", cuModuleGetFunction(&f, m, nullptr));
     r.k("function_empty_name", cuModuleGetFunction(&f, m, ""));
@@ -84,22 +84,22 @@ void module_load_cases() {
       r.k(k + ".timed", values[4] != nullptr);
       if (m != nullptr) OK(cuModuleUnload(m));
     };
-    load("good", kModulePtx, 512);
+    load("good", asked_module(), 512);
     load("bad_ptx", ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n", 512);
     load("bad_ptx_little_room", ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry x() { bogus; }\n", 8);
     load("junk", "this is not a module", 512);
     CUmodule m = nullptr;
     CUjit_option unknown = static_cast<CUjit_option>(99);
     void* value = nullptr;
-    r.k("unknown", cuModuleLoadDataEx(&m, kModulePtx, 1, &unknown, &value));
-    r.k("no_options", cuModuleLoadDataEx(&m, kModulePtx, 1, nullptr, &value));
+    r.k("unknown", cuModuleLoadDataEx(&m, asked_module(), 1, &unknown, &value));
+    r.k("no_options", cuModuleLoadDataEx(&m, asked_module(), 1, nullptr, &value));
     CUjit_option level = CU_JIT_OPTIMIZATION_LEVEL;
-    r.k("no_values", cuModuleLoadDataEx(&m, kModulePtx, 1, &level, nullptr));
+    r.k("no_values", cuModuleLoadDataEx(&m, asked_module(), 1, &level, nullptr));
   });
 
   add("kernel.module_list", [](Rec& r) {
     CUmodule m = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     unsigned count = 0;
     r.k("count", cuModuleGetFunctionCount(&count, m));
     r.k("count.is", count);
@@ -131,7 +131,7 @@ void module_load_cases() {
   add("kernel.module_without_context", ISO, [](Rec& r) {
     CUmodule m = nullptr, other = nullptr;
     CUfunction f = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     CUcontext popped = nullptr;
     OK(cuCtxPopCurrent(&popped));
@@ -139,8 +139,8 @@ void module_load_cases() {
     unsigned count = 0;
     int value = 0;
     CUmoduleLoadingMode mode{};
-    r.k("load", cuModuleLoadData(&other, kModulePtx));
-    r.k("load_to_null", cuModuleLoadData(nullptr, kModulePtx));
+    r.k("load", cuModuleLoadData(&other, asked_module()));
+    r.k("load_to_null", cuModuleLoadData(nullptr, asked_module()));
     r.k("load_junk", cuModuleLoadData(&other, "junk"));
     r.k("function", cuModuleGetFunction(&f, m, "empty"));
     r.k("function_of_null", cuModuleGetFunction(&f, nullptr, "empty"));
@@ -162,7 +162,7 @@ void module_load_cases() {
     OtherCtx o;
     {
       Current cur(o);
-      OK(cuModuleLoadData(&m, kModulePtx));
+      OK(cuModuleLoadData(&m, asked_module()));
     }
     r.k("function", cuModuleGetFunction(&f, m, "empty"));
     r.k("global", cuModuleGetGlobal(&d, nullptr, m, "word"));
@@ -182,7 +182,7 @@ void module_load_cases() {
     CUmodule m = nullptr;
     CUfunction f = nullptr;
     CUdeviceptr d = 0;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     OK(cuModuleGetGlobal(&d, nullptr, m, "word"));
     OK(cuCtxDestroy(o));
@@ -195,7 +195,7 @@ void module_load_cases() {
     CUmodule m = nullptr;
     CUfunction f = nullptr;
     CUdeviceptr d = 0;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     OK(cuModuleGetFunction(&f, m, "empty"));
     OK(cuModuleGetGlobal(&d, nullptr, m, "word"));
     OK(cuModuleUnload(m));

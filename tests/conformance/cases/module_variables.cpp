@@ -51,26 +51,26 @@ void rec_variable(Rec& r, const std::string& key, CUmodule m, const char* name) 
 void module_variables_cases() {
   add("kernel.module_variable", ISO, [](Rec& r) {
     CUmodule m = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     rec_variable(r, "global", m, "word");
     OK(cuModuleUnload(m));
   });
   add("kernel.module_constant", ISO, [](Rec& r) {
     CUmodule m = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     rec_variable(r, "constant", m, "fixed");
     OK(cuModuleUnload(m));
   });
   add("kernel.module_managed", ISO, [](Rec& r) {
     CUmodule m = nullptr;
-    OK(cuModuleLoadData(&m, kModulePtx));
+    OK(cuModuleLoadData(&m, asked_module()));
     rec_variable(r, "managed", m, "both");
     OK(cuModuleUnload(m));
   });
   add("kernel.module_variable_of_each_load", [](Rec& r) {
     CUmodule one = nullptr, other = nullptr;
-    OK(cuModuleLoadData(&one, kModulePtx));
-    OK(cuModuleLoadData(&other, kModulePtx));
+    OK(cuModuleLoadData(&one, asked_module()));
+    OK(cuModuleLoadData(&other, asked_module()));
     CUdeviceptr a = 0, b = 0;
     unsigned value = 0;
     OK(cuModuleGetGlobal(&a, nullptr, one, "word"));

@@ -1,7 +1,10 @@
 // cases/modules.cpp - a module for cases that ask about modules.
 #include "cases/modules.hpp"
 
+#include "probe/images.hpp"
+
 namespace weir::conformance {
+namespace {
 
 const char* const kModulePtx = R"(
 .version 8.0
@@ -46,6 +49,10 @@ const char* const kModulePtx = R"(
   ret;
 }
 )";
+
+}  // namespace
+
+const void* asked_module() { return module_code("modules", kModulePtx); }
 
 void rec_attributes(Rec& r, const std::string& key, CUfunction f) {
   for (unsigned which = 0; which <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE; ++which) {

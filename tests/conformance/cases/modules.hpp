@@ -8,9 +8,9 @@
 
 namespace weir::conformance {
 
-// Kernels store, empty, bounded (at most 256 threads, 1024 bytes of static shared memory), clustered (2 blocks); variables
+// The code of a module, PTX or the image of kernels/modules.cu. Kernels store, empty, bounded (at most 256 threads, 1024 bytes of static shared memory), clustered (2 blocks); variables
 // word, fixed (constant) and both (managed).
-extern const char* const kModulePtx;
+const void* asked_module();
 
 // Records every attribute of a function.
 void rec_attributes(Rec& r, const std::string& key, CUfunction f);

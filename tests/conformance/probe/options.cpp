@@ -1,6 +1,8 @@
 // probe/options.cpp - what the command line asks for.
 #include "probe/options.hpp"
 
+#include "probe/images.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +29,7 @@ void usage() {
       "  --no-device       the processes share no device: all N take groups, and a late case is not repeated\n"
       "  --timeout=S       seconds a case may take (10); three times that where contexts are made or destroyed\n"
       "  --budget=S        seconds the whole run may take; later cases print skipped=budget (290)\n"
+      "  --images=DIR      load the images in DIR (*.image) where cases load PTX\n"
       "  --inline          run the selected cases in this process, for a debugger\n"
       "  --no-keeper       do not hold the device open beside the run\n"
       "  --verbose         say on stderr when a child is restarted, and which cases were slow\n"
@@ -61,6 +64,7 @@ bool parse(int argc, char** argv, Options* options, int* status) {
       {"--compare=", [&](const char* v) { o.compare = v; }},
       {"--resume=", [&](const char* v) { o.resume = v; }},
       {"--again=", [&](const char* v) { o.again = split(v); }},
+      {"--images=", [&](const char* v) { set_images(v); }},
       {"--jobs=", [&](const char* v) { o.jobs = std::max(1, atoi(v)); }},
       {"--timeout=", [&](const char* v) { o.case_limit = std::max(1.0, atof(v)); }},
       {"--budget=", [&](const char* v) { o.budget = atof(v); }},
