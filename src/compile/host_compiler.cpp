@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -64,21 +65,22 @@ class compilation {
     const scan_result found = scan(tokens);
     clang_ = source.find("struct weir_compiler_is_clang") != source.npos;
     // A kernel that became loops may fail to compile where it would not as it stands: then it stays as it is.
-    const rewritten unit = rewrite(source, tokens, found, {clang_, what_.name_expressions, !what_.debug});
-    if (unit.has_blocks) {
-      const std::string before = log_;
+    rewrite_options options{clang_, what_.name_expressions, !what_.debug, {}};
+    const std::string before = log_;
+    for (;;) {
+      const rewritten unit = rewrite(source, tokens, found, options);
       folder_.write("unit.ii", unit.text);
       try {
         build();
         return finish(unit);
       } catch (const failure&) {
+        if (!unit.has_blocks) throw;
+        const std::set<std::string> failed = failed_blocks(std::string_view{log_}.substr(before.size()));
+        options.fission = !failed.empty() && options.not_blocks.empty();
+        options.not_blocks = failed;
         log_ = before;
       }
     }
-    const rewritten as_it_is = rewrite(source, tokens, found, {clang_, what_.name_expressions, false});
-    folder_.write("unit.ii", as_it_is.text);
-    build();
-    return finish(as_it_is);
   }
 
  private:
@@ -169,6 +171,21 @@ class compilation {
     if (lines.empty()) return;
     for (const std::string& line : lines) log_ += line + "\n";
     throw failure(lines.front(), log_, compiler_);
+  }
+
+  // The kernels' loops in which there are errors. None where there are others.
+  [[nodiscard]] static std::set<std::string> failed_blocks(std::string_view log) {
+    std::set<std::string> failed;
+    while (!log.empty()) {
+      const std::string_view line = log.substr(0, log.find('\n'));
+      log.remove_prefix(std::min(line.size() + 1, log.size()));
+      const bool of_block = line.starts_with("weir_block_");
+      if (of_block)
+        failed.emplace(line.substr(0, line.find(':')));
+      else if (line.find(": error: ") != line.npos)
+        return {};
+    }
+    return failed;
   }
 
   // The first error, else that it failed.

@@ -44,7 +44,7 @@ class rewriter {
   // The kernel as a function that runs all threads of a block, on lines of their own: of a system's header, so that nothing is
   // warned of twice.
   [[nodiscard]] std::string block(const kernel_text& k) const {
-    if (!options_.fission) return {};
+    if (!options_.fission || options_.not_blocks.contains(block_name(k))) return {};
     std::string beginning;
     for (const dynamic_shared& d : found_.dynamic)
       if (!d.in_function && !names(k.parameters, d.name) && names(k.body, d.name)) beginning += reference(d);
@@ -67,9 +67,9 @@ class rewriter {
       } while (++i < k.all.end && (depth > 0 || is(i, "<")));
     }
     const token& last = t_[k.all.end - 1];
-    return "\n# 1 \"weir_block\" 3\n" + head + "static __attribute__((unused)) void " + block_name(k) + "(" +
-           table_.without_defaults(k.parameters) + ") " + *text + "\n# " + std::to_string(last.line) + " \"" +
-           list_.files[last.file] + "\"\n";
+    return "\n# 1 \"" + block_name(k) + "\" 3\n" + head + "static __attribute__((unused)) void " + block_name(k) + "(" +
+           text->parameters + ") " + text->body + "\n# " + std::to_string(last.line) + " \"" + list_.files[last.file] +
+           "\"\n";
   }
 
   [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return i < t_.size() && t_[i].is(what); }

@@ -1,6 +1,7 @@
 // compile/rewriter.hpp - from a preprocessed source to one that a C++ compiler takes, with the module's table behind it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@ namespace weir::compile {
 struct rewrite_options {
   bool clang = false;
   std::vector<std::string> name_expressions;
-  bool fission = true;  // kernels with barriers become loops where that is certain to be right
+  bool fission = true;               // kernels with barriers become loops where that is certain to be right
+  std::set<std::string> not_blocks;  // those of these names do not; the compiler's messages name them as their files
 };
 
 struct rewritten {

@@ -230,6 +230,7 @@ class walker {
         name = t_[i].text;
     }
     entities_.push_back({name, {h.begin, body.end}});
+    found_.classes.insert(name);
     scope(body, scope_name + name + "::", true);
   }
 
@@ -340,6 +341,7 @@ class walker {
   }
 
   void close_over_names() {
+    for (const entity& e : entities_) found_.names.insert(e.name);
     for (bool changed = true; changed;) {
       changed = false;
       for (entity& e : entities_) {

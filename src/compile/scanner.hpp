@@ -65,6 +65,8 @@ struct scan_result {
   std::vector<dynamic_shared> dynamic;
   std::vector<function_text> functions;        // every one that has a body
   std::set<std::string, std::less<>> waiting;  // names by which a wait can be reached
+  std::set<std::string, std::less<>> names;    // of functions, variables, classes and aliases
+  std::set<std::string, std::less<>> classes;  // of classes alone
   bool groups = false;                         // cooperative groups are included
   bool any_waits = false;                      // a wait that has no name, in an operator
 };

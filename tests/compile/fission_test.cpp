@@ -1,31 +1,9 @@
 // tests/compile/fission_test.cpp - kernels with barriers that become loops: the same answers as with a stack a thread.
-#include <functional>
-#include <numeric>
-
-#include "compiled.hpp"
+#include "both_ways.hpp"
 
 namespace weir::test {
 
-class Fission : public Compiled {
- protected:
-  void TearDown() override {
-    device_image::whole = true;
-    Compiled::TearDown();
-  }
-
-  // Runs a kernel both ways on two arrays and compares what is in them.
-  static void same(device_image& image, const std::string& name, device_image::shape how, int n = 512) {
-    ASSERT_EQ(image.kernel(name).flags, unsigned{weir_kernel_waits} | weir_kernel_whole) << name;
-    std::vector<float> x(4096), in_turns(4096, -1.0f), whole(4096, -1.0f);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101);
-    device_image::whole = false;
-    image.launch(name, how, x.data(), in_turns.data(), n);
-    device_image::whole = true;
-    image.launch(name, how, x.data(), whole.data(), n);
-    EXPECT_EQ(in_turns, whole) << name;
-    EXPECT_NE(whole, std::vector<float>(4096, -1.0f)) << name;
-  }
-};
+class Fission : public BothWays {};
 
 TEST_P(Fission, GivesTheSameAnswers) {
   device_image image{made(R"(#define T 8
@@ -120,6 +98,31 @@ template <class V, int N> __global__ void reversed(const V* x, V* out, int n) {
   __syncthreads();
   out[t + blockIdx.x * N] = s[N - 1 - t];
 }
+extern "C" __global__ void leaves_uniformly(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  if (n < 10) return;
+  float mine = 0;
+  for (int i = 0; i < 10; ++i) {
+    if (i * 100 >= n) break;
+    if (i == 2) continue;
+    s[threadIdx.x] = x[threadIdx.x + i];
+    __syncthreads();
+    mine += s[63 - threadIdx.x];
+    __syncthreads();
+  }
+  out[threadIdx.x] = mine;
+}
+extern "C" __global__ void shares_within(const float* x, float* out, int n) {
+  float mine = threadIdx.x;
+  __syncthreads();
+  if (n > 3) {
+    __shared__ float s[64];
+    s[threadIdx.x] = x[threadIdx.x];
+    mine += s[threadIdx.x];
+  }
+  __syncthreads();
+  out[threadIdx.x] = mine;
+}
 extern "C" __global__ void histogram(const float* x, float* out, int n) {
   __shared__ unsigned bins[16];
   if (threadIdx.x < 16) bins[threadIdx.x] = 0;
@@ -136,6 +139,9 @@ extern "C" __global__ void histogram(const float* x, float* out, int n) {
   same(image, "leaves", {{1, 1, 1}, {64, 1, 1}}, 50);
   same(image, "sorts", {{1, 1, 1}, {64, 1, 1}});
   same(image, "_Z8reversedIfLi64EEvPKT_PS0_i", {{3, 1, 1}, {64, 1, 1}});
+  same(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}});
+  same(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}}, 250);
+  same(image, "shares_within", {{1, 1, 1}, {64, 1, 1}});
   same(image, "histogram", {{1, 1, 1}, {32, 2, 1}}, 500);
 }
 
@@ -150,7 +156,12 @@ extern "C" __global__ void while_loop(int* x) { int i = 4; while (i-- > 0) __syn
 extern "C" __global__ void shuffles(int* x) { __syncthreads(); x[threadIdx.x] = __shfl_sync(~0u, x[threadIdx.x], 0); }
 extern "C" __global__ void counts(int* x) { x[threadIdx.x] = __syncthreads_count(1); }
 extern "C" __global__ void lambda(int* x) { auto f = [&] { return 1; }; __syncthreads(); x[0] = f(); }
-extern "C" __global__ void own_parameter(int* x) { x += threadIdx.x; __syncthreads(); *x = 1; }
+extern "C" __global__ void continues(int* x, int n) {
+  for (int i = 0; i < 4; ++i) { switch (n) { case 1: continue; } __syncthreads(); x[i] = 1; }
+}
+namespace inner { __device__ void same_name() { __syncthreads(); } }
+extern "C" __global__ void same_name(int* x) { __syncthreads(); inner::same_name(); }
+extern "C" __global__ void one_for_all(int* x) { static int count; ++count; __syncthreads(); x[0] = count; }
 extern "C" __global__ void jumps(int* x) { if (x) goto end; __syncthreads(); end: x[0] = 1; }
 extern "C" __global__ void reference(int* x) { int& r = x[threadIdx.x]; __syncthreads(); r = 1; }
 extern "C" __global__ void by_thread(int* x) { int n = threadIdx.x; for (int i = 0; i < n; ++i) __syncthreads(); }

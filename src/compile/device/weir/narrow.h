@@ -36,6 +36,14 @@ struct __attribute__((aligned(4))) WEIR_T2 {
   WEIR_HD_MEMBER WEIR_T2(const WEIR_T& a, const WEIR_T& b) : x(a), y(b) {}
 };
 WEIR_HD float weir_widen(const WEIR_T& h) { return WEIR_WIDEN(h.weir_x); }
+template <>
+struct weir_plain<WEIR_T> {
+  enum { value = 1 };
+};
+template <>
+struct weir_plain<WEIR_T2> {
+  enum { value = 1 };
+};
 
 #define WEIR_OPERATOR(op, name)                                                                                     \
   WEIR_HD WEIR_T operator op(const WEIR_T& a, const WEIR_T& b) { return WEIR_T((float)a op(float) b); }             \

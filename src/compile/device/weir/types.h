@@ -76,6 +76,25 @@ struct weir_integral<unsigned long long> {
   enum { value = 1 };
 };
 
+// A type whose values do nothing when they are read, copied or computed with: no class, but for a few that say so.
+template <class T>
+struct weir_plain {
+  enum { value = !__is_class(T) && !__is_union(T) };
+};
+template <class T>
+struct weir_plain<T&> {
+  enum { value = 0 };
+};
+template <class T>
+struct weir_plain<const T> : weir_plain<T> {};
+
+// Room for a value that is made later.
+template <class T>
+union weir_room {
+  T value;
+  __attribute__((always_inline)) weir_room() {}
+};
+
 // An unsigned integer of N bytes.
 template <unsigned N>
 struct weir_bits;

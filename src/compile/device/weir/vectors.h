@@ -39,3 +39,12 @@ struct dim3 {
   constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
   constexpr operator uint3() const { return uint3{x, y, z}; }
 };
+
+template <>
+struct weir_plain<uint3> {
+  enum { value = 1 };
+};
+template <>
+struct weir_plain<dim3> {
+  enum { value = 1 };
+};

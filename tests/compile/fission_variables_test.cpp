@@ -1,0 +1,158 @@
+// tests/compile/fission_variables_test.cpp - what lives across barriers in kernels that become loops: nothing is taken for
+// the same that is not.
+#include "both_ways.hpp"
+
+namespace weir::test {
+
+class FissionVariables : public BothWays {};
+
+// Each thread's own, however it is changed.
+TEST_P(FissionVariables, AreChangedInManyWays) {
+  device_image image{made(R"(#define BUMP(v, d) ((v) += (d))
+struct reader { const float* at; __device__ float next() { return *at++; } };
+struct writer { float* at; __device__ float& operator[](int i) { return at[i]; } __device__ void skip(int n) { at += n; } };
+struct where { int x; __device__ where() : x(threadIdx.x) {} };
+extern "C" __global__ void by_macro(const float* x, float* out, int n) {
+  int sum = threadIdx.x;
+  BUMP(sum, 10);
+  __syncthreads();
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void by_reference(const float* x, float* out, int n) {
+  int sum = threadIdx.x;
+  auto&& r = sum;
+  r += 5;
+  int& q{sum};
+  q += 7;
+  __syncthreads();
+  out[threadIdx.x] = sum;
+}
+extern "C" __global__ void parameter_moves(const float* x, float* out, int n) {
+  x += threadIdx.x;
+  n -= threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = *x + n;
+}
+extern "C" __global__ void parameter_has_state(reader r, writer w, int n) {
+  w.skip(threadIdx.x);
+  float sum = r.next();
+  __syncthreads();
+  sum += r.next() * 100;
+  w[0] = sum;
+}
+extern "C" __global__ void constructed(const float* x, float* out, int n) {
+  where here;
+  __syncthreads();
+  out[threadIdx.x] = here.x;
+}
+extern "C" __global__ void made(const float* x, float* out, int n) {
+  int* own = new int;
+  *own = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = *own;
+  delete own;
+})")};
+  for (const char* const name :
+       {"by_macro", "by_reference", "parameter_moves", "parameter_has_state", "constructed", "made"})
+    same(image, name, {{1, 1, 1}, {64, 1, 1}});
+}
+
+// What a function gives may be something else behind the barrier.
+TEST_P(FissionVariables, CallFunctionsOnce) {
+  device_image image{made(R"(struct view { float* at; __device__ float get(int i) const { return at[i]; } };
+extern "C" __global__ void reads(const float* x, view v, int n) {
+  int t = threadIdx.x;
+  v.at[t] = t;
+  __syncthreads();
+  float mine = v.get((t + 1) % 64);
+  __syncthreads();
+  v.at[t] = 7;
+  __syncthreads();
+  v.at[t + 64] = mine;
+})")};
+  same(image, "reads", {{1, 1, 1}, {64, 1, 1}});
+}
+
+// A name means what it means where it stands.
+TEST_P(FissionVariables, AreToldFromOthersOfTheirName) {
+  device_image image{made(R"(struct pair { float e[2]; };
+extern "C" __global__ void in_a_block(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  int v = blockIdx.x + 1000;
+  s[threadIdx.x] = v;
+  __syncthreads();
+  {
+    float v = x[threadIdx.x];
+    int twice = v * 2;
+    s[threadIdx.x] += twice;
+    __syncthreads();
+    out[threadIdx.x] = s[63 - threadIdx.x] + twice;
+  }
+}
+extern "C" __global__ void of_a_loop(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  int i = threadIdx.x + 5;
+  int twice = i * 2;
+  for (int i = 0; i < 3; ++i) {
+    s[threadIdx.x] = twice + i * 100;
+    __syncthreads();
+    out[threadIdx.x] += s[63 - threadIdx.x];
+    __syncthreads();
+  }
+}
+extern "C" __global__ void of_an_enum(const float* x, float* out, int n) {
+  int A = blockIdx.x + 50;
+  out[threadIdx.x] = A;
+  {
+    enum { A = 4, B = 7 };
+    out[threadIdx.x] += A;
+    __syncthreads();
+    out[threadIdx.x] += A;
+  }
+}
+extern "C" __global__ void of_a_binding(const float* x, float* out, int n) {
+  int a = 3;
+  out[threadIdx.x] = a;
+  {
+    auto [a, b] = pair{{x[threadIdx.x], 2}}.e;
+    __syncthreads();
+    out[threadIdx.x] += a * b;
+  }
+})")};
+  const device_image::shape how{{1, 1, 1}, {64, 1, 1}};
+  same(image, "in_a_block", how);
+  std::vector<float> x(64), out(64);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  image.launch("of_a_loop", how, x.data(), out.data(), 0);
+  EXPECT_EQ(out[10], 3 * 2 * (53 + 5) + 300);
+  image.launch("of_an_enum", how, x.data(), out.data(), 0);
+  EXPECT_EQ(out[10], 50 + 4 + 4);
+  image.launch("of_a_binding", how, x.data(), out.data(), 0);
+  EXPECT_EQ(out[10], 3 + 10 * 2);
+}
+
+// A kernel that is not understood does not keep others from becoming loops.
+TEST_P(FissionVariables, AreEachKernelsOwn) {
+  device_image image{made(R"(struct window { float w[2]; };
+extern "C" __global__ void writes_to_a_part(window p, float* out, int n) {
+  p.w[0] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = p.w[0];
+}
+extern "C" __global__ void plain(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[63 - threadIdx.x];
+})")};
+  EXPECT_EQ(image.kernel("writes_to_a_part").flags, unsigned{weir_kernel_waits});
+  const struct { float w[2]; } p{};
+  std::vector<float> out(64);
+  image.launch("writes_to_a_part", {{1, 1, 1}, {64, 1, 1}}, p, out.data(), 0);
+  EXPECT_EQ(out[63], 63);
+  same(image, "plain", {{1, 1, 1}, {64, 1, 1}});
+}
+
+WEIR_WITH_EVERY_COMPILER(FissionVariables);
+
+}  // namespace weir::test
