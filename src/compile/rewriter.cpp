@@ -100,18 +100,30 @@ class rewriter {
         else
           put(i, after ? "__thread" : "static __thread");
       } else if (t.is("__forceinline__") && !in_attribute(i)) {
-        put(i, "inline __attribute__((always_inline))");
-        if (is(i + 1, "inline"))
-          drop(++i);
-        else if (i > 0 && is(i - 1, "inline"))
-          drop(i - 1);
+        put(i, inline_already(i) ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
       } else if (t.is("__noinline__") && !in_attribute(i)) {
         put(i, "__attribute__((noinline))");
       }
     }
     std::size_t last = t_.size();
-    for (const variable_text& v : found_.variables)
-      if (v.specifier != std::exchange(last, v.specifier) && !v.function_pointer) initialized(v);
+    for (const variable_text& v : found_.variables) {
+      if (v.function_pointer || v.is_constexpr) continue;
+      if (v.specifier != std::exchange(last, v.specifier)) initialized(v);
+      // To clang a class's value that is nowhere given is none that the compiler knows.
+      if (options_.clang && !v.initialized) edits_.insert(t_[v.end].offset, "{}");
+    }
+  }
+
+  // Does another word of the declaration at i say inline? Twice is an error.
+  [[nodiscard]] bool inline_already(std::size_t i) const {
+    const auto says = [this](std::size_t k) {
+      return is(k, "inline") || is(k, "__inline__") || is(k, "__inline") || is(k, "constexpr");
+    };
+    for (std::size_t k = i; k-- > 0 && !(is(k, ";") || is(k, "{") || is(k, "}")) && t_[k].kind != token_kind::pragma;)
+      if (says(k) || is(k, "__forceinline__")) return true;
+    for (std::size_t k = i + 1; k < t_.size() && !(is(k, ";") || is(k, "{") || is(k, "(")); ++k)
+      if (says(k)) return true;
+    return false;
   }
 
   [[nodiscard]] bool in_attribute(std::size_t i) const {

@@ -265,10 +265,18 @@ class walker {
     if (h.open == none || h.assigned) entities_.push_back({std::string(t_[h.name].text), {h.begin, i}});
     if (h.global && h.instantiation && h.open != none) kernel(h, {}, i + 1, scope_name);
     if (h.shared && h.is_extern) dynamic(h.begin, i, false);
-    if (h.memory == none || h.open != none || h.shared || is(h.begin, "typedef") || is(h.begin, "using")) return;
+    if (h.memory == none || h.shared || is(h.begin, "typedef") || is(h.begin, "using")) return;
+    if (h.open != none && !holds_values({h.open + 1, h.close})) return;
     bool defined = !h.is_extern;
     for (std::size_t k = h.begin; k < i; ++k) defined = defined || is(k, "=");
-    if (defined) declarators(h, i, scope_name);
+    if (defined && !h.is_template) declarators(h, i, scope_name);
+  }
+
+  // Between parentheses: what a constructor takes, not a function's parameters.
+  [[nodiscard]] bool holds_values(token_range r) const {
+    return r.begin < r.end &&
+           (t_[r.begin].kind == token_kind::number || t_[r.begin].kind == token_kind::text ||
+            any_of(t_[r.begin], {"-", "+", "!", "~", "&", "{", "(", "true", "false", "nullptr", "sizeof"}));
   }
 
   // int a, b[4], *c = &a;
@@ -277,28 +285,42 @@ class walker {
     memory_kind memory = word == "__constant__"  ? memory_kind::constant
                          : word == "__managed__" ? memory_kind::managed
                                                  : memory_kind::device;
-    std::size_t name = none;
-    bool past_name = false, pointer = false;
+    variable_text v{scope_name, {}, memory, h.memory, none, false, false, false};
+    for (std::size_t i = h.begin; i < end; ++i) v.is_constexpr = v.is_constexpr || is(i, "constexpr");
+    std::size_t name = none, words = 0;
+    bool past_name = false, type = false;  // type: behind struct, where braces may hold members
     for (std::size_t i = h.begin; i <= end; ++i) {
       if (is(i, ",") || i == end) {
-        if (name != none)
-          found_.variables.push_back({scope_name, std::string(t_[name].text), memory, h.memory, pointer});
-        name = none, past_name = false, pointer = false;
+        if (name != none) {
+          v.name = t_[name].text;
+          v.end = i;
+          found_.variables.push_back(v);
+        }
+        name = none, past_name = false, v.function_pointer = v.initialized = false;
+      } else if (any_of(t_[i], {"class", "struct", "union", "enum"}) && !past_name) {
+        type = true, words = 0;
+      } else if (is(i, "{") && type && words < 2 && !past_name) {
+        name = none, type = false;
+        i = past(i, end) - 1;
       } else if (any_of(t_[i], {"(", "[", "{"})) {
         if (is(i, "(") && (is(i + 1, "*") || is(i + 1, "&")) && !past_name) {
-          pointer = true;
+          v.function_pointer = true;
           for (std::size_t k = i; k < past(i, end) && !past_name; ++k) {
             if (t_[k].identifier()) name = k;
           }
         }
-        if (!takes_parentheses(t_[i - 1])) past_name = past_name || name != none;
+        if (!takes_parentheses(t_[i - 1])) {
+          past_name = past_name || name != none;
+          v.initialized = v.initialized || !is(i, "[");
+        }
         i = past(i, end) - 1;
       } else if (is(i, "<") && !past_name) {
         i = past_angle(i, end) - 1;
       } else if (is(i, "=")) {
-        past_name = true;
+        past_name = v.initialized = true;
       } else if (t_[i].identifier() && !past_name && !takes_parentheses(t_[i])) {
         name = i;
+        words += type && !is(i, "final") ? 1 : 0;
       }
     }
   }

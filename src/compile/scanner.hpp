@@ -44,7 +44,10 @@ struct variable_text {
   std::string scope, name;
   memory_kind memory;
   std::size_t specifier = 0;  // the token that says so
+  std::size_t end = 0;        // the , or ; behind it
   bool function_pointer = false;
+  bool initialized = false;
+  bool is_constexpr = false;
 };
 
 // extern __shared__ T name[];

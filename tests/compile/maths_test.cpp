@@ -180,6 +180,8 @@ extern "C" __global__ void arithmetic(float* out) {
   out[k++] = __bfloat162float(d + c); __nv_bfloat162 e = __halves2bfloat162(c, d); out[k++] = __bfloat1622float2(e + e).y;
   out[k++] = float(__float2half_rd(0.1f)) <= 0.1f && float(__float2half_ru(0.1f)) >= 0.1f;
   out[k++] = __hisnan(__half(0.0f) / __half(0.0f)); out[k++] = float(__half(70000.0f)) > 1e30f;
+  __half_raw raw; raw.x = 0x3c00; __half one(raw); out[k++] = float(one++) * 10 + float(one);
+  out[k++] = CUDART_INF_FP16 > CUDART_MAX_NORMAL_FP16 && CUDART_ONE_BF16 > CUDART_ZERO_BF16;
 })")};
   // Every half comes back; between two of them the nearer is taken, and the even one of two that are as near.
   std::vector<float> in(512), back(512);
@@ -198,11 +200,11 @@ extern "C" __global__ void arithmetic(float* out) {
   }
   EXPECT_EQ(back[3], 65504);
   EXPECT_EQ(back[7], 0x1p-24f);
-  float out[14];
+  float out[16];
   image.launch("arithmetic", {}, +out);
-  const float expected[14] = {1.75f, 0.375f - 6, 1, 1.875f, 2.75f, 1.25f + 7.5f, 20.625f, 2 + 8 + 2.75f + 2.75f, 4,
-                              12,    18,         1, 1,      1};
-  for (int i = 0; i < 14; ++i) EXPECT_EQ(out[i], expected[i]) << i;
+  const float expected[16] = {1.75f, 0.375f - 6, 1, 1.875f, 2.75f, 1.25f + 7.5f, 20.625f, 2 + 8 + 2.75f + 2.75f, 4,
+                              12,    18,         1, 1,      1,     12,           1};
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(out[i], expected[i]) << i;
 }
 
 TEST_P(Maths, TheStandardLibraryMayBeIncluded) {

@@ -101,6 +101,8 @@ extern "C" __global__ void groups(int* out) {
   cg::grid_group grid = cg::this_grid();
   o[11] = grid.thread_rank() + grid.num_blocks();
   cg::invoke_one(tile, [&] { o[12] = 77; });
+  cg::thread_block_tile<4> within = cg::tiled_partition<4>(tile);
+  o[13] = within.meta_group_rank() * 10 + within.meta_group_size();
 })")};
   std::vector<int> out(32 * 16);
   image.launch("groups", {{1, 1, 1}, {32, 1, 1}}, out.data());
@@ -122,6 +124,7 @@ extern "C" __global__ void groups(int* out) {
     EXPECT_EQ(o[10], t % 4 * 10 + 4);
     EXPECT_EQ(o[11], t + 1);
     EXPECT_EQ(o[12], in == 0 ? 77 : 0);
+    EXPECT_EQ(o[13], in / 4 * 10 + 2);
   }
 }
 

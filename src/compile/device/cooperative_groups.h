@@ -107,19 +107,35 @@ class thread_block {
 };
 WEIR_HD thread_block this_thread_block() { return thread_block(); }
 
-// Threads of a warp that lie side by side.
+// Threads of a warp that lie side by side, among the tiles of such a size that their parent has.
 template <unsigned Size, class Parent = void>
-class thread_block_tile : public weir_lanes {
+class thread_block_tile;
+template <unsigned Size>
+class thread_block_tile<Size, void> : public weir_lanes {
   static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0,
                 "tiles of more than a warp are not supported on the embedded device");
 
  public:
-  WEIR_GROUP thread_block_tile() : weir_lanes((unsigned)((1ull << Size) - 1) << (weir_lane() & ~(Size - 1))) {}
   WEIR_GROUP static constexpr unsigned size() { return Size; }
   WEIR_GROUP static constexpr unsigned num_threads() { return Size; }
   WEIR_GROUP unsigned thread_rank() const { return weir_lane() & (Size - 1); }
-  WEIR_GROUP unsigned meta_group_rank() const { return weir_linear_thread() / Size; }
-  WEIR_GROUP unsigned meta_group_size() const { return (weir_block_threads() + Size - 1) / Size; }
+  WEIR_GROUP unsigned meta_group_rank() const { return meta_rank_; }
+  WEIR_GROUP unsigned meta_group_size() const { return meta_size_; }
+
+ protected:
+  WEIR_GROUP thread_block_tile(unsigned rank, unsigned of)
+      : weir_lanes((unsigned)((1ull << Size) - 1) << (weir_lane() & ~(Size - 1))),
+        meta_rank_(rank / Size),
+        meta_size_((of + Size - 1) / Size) {}
+
+ private:
+  unsigned meta_rank_, meta_size_;
+};
+template <unsigned Size, class Parent>
+class thread_block_tile : public thread_block_tile<Size> {
+ public:
+  WEIR_GROUP explicit thread_block_tile(const Parent& parent)
+      : thread_block_tile<Size>(parent.thread_rank(), parent.size()) {}
 };
 
 // A group whose kind is known when the kernel runs.
@@ -144,8 +160,8 @@ class thread_group {
 };
 
 template <unsigned Size, class Parent>
-WEIR_HD thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
-  return thread_block_tile<Size, Parent>();
+WEIR_HD thread_block_tile<Size, Parent> tiled_partition(const Parent& parent) {
+  return thread_block_tile<Size, Parent>(parent);
 }
 WEIR_HD thread_group tiled_partition(const thread_block&, unsigned size) {
   return coalesced_group((unsigned)((1ull << size) - 1) << (weir_lane() & ~(size - 1)));

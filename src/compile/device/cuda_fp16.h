@@ -29,6 +29,13 @@ WEIR_HD unsigned short weir_to_half(float f) {
 }
 #endif
 
+struct __half_raw {
+  unsigned short x;
+};
+struct __half2_raw {
+  unsigned short x, y;
+};
+
 #define WEIR_T __half
 #define WEIR_T2 __half2
 #define WEIR_N half
@@ -37,20 +44,19 @@ WEIR_HD unsigned short weir_to_half(float f) {
 #define WEIR_2TO half2
 #define WEIR_WIDEN weir_from_half
 #define WEIR_NARROW weir_to_half
+#define WEIR_RAW __half_raw
+#define WEIR_RAW2 __half2_raw
 #include <weir/narrow.h>
-#undef WEIR_T
-#undef WEIR_T2
-#undef WEIR_N
-#undef WEIR_N2
-#undef WEIR_1TO
-#undef WEIR_2TO
-#undef WEIR_WIDEN
-#undef WEIR_NARROW
 
 typedef __half half;
 typedef __half2 half2;
 typedef __half nv_half;
 typedef __half2 nv_half2;
-struct __half_raw {
-  unsigned short x;
-};
+
+#define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7c00)
+#define CUDART_NAN_FP16 __ushort_as_half((unsigned short)0x7fff)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half((unsigned short)0x0001)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half((unsigned short)0x7bff)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000)
+#define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000)
+#define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3c00)

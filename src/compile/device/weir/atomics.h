@@ -55,6 +55,15 @@ struct weir_atomic_sum<T, true> {
     bits old = weir_cast<bits>(expected);                                                                       \
     __atomic_compare_exchange_n((bits*)p, &old, weir_cast<bits>(v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
     return weir_cast<T>(old);                                                                                   \
+  }                                                                                                             \
+  WEIR_HD float2 atomicAdd##s(float2* p, float2 v) {                                                            \
+    const float x = atomicAdd##s(&p->x, v.x), y = atomicAdd##s(&p->y, v.y);                                     \
+    return float2{x, y};                                                                                        \
+  }                                                                                                             \
+  WEIR_HD float4 atomicAdd##s(float4* p, float4 v) {                                                            \
+    const float x = atomicAdd##s(&p->x, v.x), y = atomicAdd##s(&p->y, v.y);                                     \
+    const float z = atomicAdd##s(&p->z, v.z), w = atomicAdd##s(&p->w, v.w);                                     \
+    return float4{x, y, z, w};                                                                                  \
   }
 
 // Most calls change nothing: they do not write.

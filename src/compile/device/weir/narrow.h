@@ -3,6 +3,8 @@
 //   WEIR_N, WEIR_N2     their parts of function names   half, half2
 //   WEIR_1TO, WEIR_2TO  the same before a 2             half, half2     (bfloat16 and bfloat162)
 //   WEIR_WIDEN(bits), WEIR_NARROW(float)                the conversions, to nearest even
+//   WEIR_RAW, WEIR_RAW2                                 the structures of their bits
+// which it undefines.
 // Results of + - * / and square roots are rounded once: float has more than twice the bits.
 
 #define WEIR_JOIN_(a, b) a##b
@@ -19,6 +21,12 @@ struct __attribute__((aligned(2))) WEIR_T {
   WEIR_HD_MEMBER WEIR_T(double d) : weir_x(WEIR_NARROW(weir_to_odd(d))) {}
   template <class I, class = typename weir_if<weir_integral<I>::value>::type>
   WEIR_HD_MEMBER WEIR_T(I i) : weir_x(WEIR_NARROW(weir_to_odd((double)i))) {}
+  WEIR_HD_MEMBER WEIR_T(const WEIR_RAW& raw) : weir_x(raw.x) {}
+  WEIR_HD_MEMBER WEIR_T& operator=(const WEIR_RAW& raw) {
+    weir_x = raw.x;
+    return *this;
+  }
+  WEIR_HD_MEMBER operator WEIR_RAW() const { return WEIR_RAW{weir_x}; }
   WEIR_HD_MEMBER operator float() const { return WEIR_WIDEN(weir_x); }
 #define WEIR_ASSIGN(op) \
   WEIR_HD_MEMBER WEIR_T& operator op##=(const WEIR_T& b) { return *this = WEIR_T((float)*this op(float) b); }
@@ -29,11 +37,23 @@ struct __attribute__((aligned(2))) WEIR_T {
 #undef WEIR_ASSIGN
   WEIR_HD_MEMBER WEIR_T& operator++() { return *this = WEIR_T((float)*this + 1.0f); }
   WEIR_HD_MEMBER WEIR_T& operator--() { return *this = WEIR_T((float)*this - 1.0f); }
+  WEIR_HD_MEMBER WEIR_T operator++(int) {
+    const WEIR_T before = *this;
+    ++*this;
+    return before;
+  }
+  WEIR_HD_MEMBER WEIR_T operator--(int) {
+    const WEIR_T before = *this;
+    --*this;
+    return before;
+  }
 };
 struct __attribute__((aligned(4))) WEIR_T2 {
   WEIR_T x, y;
   WEIR_T2() = default;
   WEIR_HD_MEMBER WEIR_T2(const WEIR_T& a, const WEIR_T& b) : x(a), y(b) {}
+  WEIR_HD_MEMBER WEIR_T2(const WEIR_RAW2& raw) : x(WEIR_RAW{raw.x}), y(WEIR_RAW{raw.y}) {}
+  WEIR_HD_MEMBER operator WEIR_RAW2() const { return WEIR_RAW2{x.weir_x, y.weir_x}; }
 };
 WEIR_HD float weir_widen(const WEIR_T& h) { return WEIR_WIDEN(h.weir_x); }
 template <>
@@ -222,3 +242,13 @@ WEIR_HD WEIR_T2 __lowhigh2highlow(const WEIR_T2& a) { return WEIR_T2(a.y, a.x); 
 #undef WEIR_JOIN_
 #undef WEIR_JOIN
 #undef WEIR_JOIN3
+#undef WEIR_T
+#undef WEIR_T2
+#undef WEIR_N
+#undef WEIR_N2
+#undef WEIR_1TO
+#undef WEIR_2TO
+#undef WEIR_WIDEN
+#undef WEIR_NARROW
+#undef WEIR_RAW
+#undef WEIR_RAW2
