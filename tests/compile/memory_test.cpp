@@ -1,4 +1,7 @@
 // tests/compile/memory_test.cpp - shared, constant, managed and global variables of the device.
+#include <regex>
+#include <string>
+
 #include "compiled.hpp"
 
 namespace weir::test {
@@ -82,45 +85,50 @@ extern "C" __global__ void doubles(double* out) {
 }
 
 TEST_P(DeviceMemory, AtomicsOfEveryTypeAndScope) {
-  device_image image{made(R"(#include <cuda/atomic>
+  const std::string source = R"(#include <cuda/atomic>
 #include <cuda_fp16.h>
 extern "C" __global__ void all(int* i, unsigned* u, unsigned long long* l, float* f, double* d, __half* h, unsigned short* s, float4* v) {
-  atomicAdd(&i[0], 2); atomicAdd_block(&i[0], 1); atomicAdd_system(&i[0], 1); atomicSub(&i[0], 1);
+  atomicAdd(&i[0], 4); atomicSub(&i[0], 1);
   atomicMin(&i[1], -int(threadIdx.x)); atomicMax(&i[2], int(threadIdx.x)); atomicExch(&i[3], 7);
   atomicCAS(&i[4], 0, 9); atomicAnd(&i[5], ~(1 << threadIdx.x)); atomicOr(&i[6], 1 << threadIdx.x); atomicXor(&i[7], 1 << threadIdx.x);
   atomicInc(&u[0], 5); atomicDec(&u[1], 5); atomicMax(&u[2], threadIdx.x);
   atomicAdd(&l[0], 1ull << 40); atomicMax(&l[1], (unsigned long long)threadIdx.x); atomicCAS(&l[2], 0ull, 3ull);
   atomicAdd(f, 0.5f); atomicExch(&f[1], 2.5f); atomicAdd(d, 0.25); atomicAdd(h, __float2half(1.0f));
   atomicCAS(s, (unsigned short)0, (unsigned short)8);
-  atomicAdd(v, make_float4(1, 2, 3, 4)); atomicAdd_block((float2*)v, make_float2(10, 20));
+  atomicAdd(v, make_float4(1, 2, 3, 4)); atomicAdd((float2*)v, make_float2(10, 20));
   cuda::atomic_ref<int, cuda::thread_scope_device> r(i[8]);
   r.fetch_add(3, cuda::memory_order_relaxed); r++; r.fetch_max(5);
   __threadfence(); __threadfence_block(); __threadfence_system();
-})")};
-  int i[9] = {0, 100, -1, 0, 0, -1, 0, 0, 0};
-  unsigned u[3] = {0, 0, 0};
-  unsigned long long l[3] = {};
-  float f[2] = {};
-  double d = 0;
-  unsigned short h = 0, s = 0;
-  alignas(16) float v[4] = {};
-  image.launch("all", {{1, 1, 1}, {8, 1, 1}}, +i, +u, +l, +f, &d, &h, &s, +v);
-  const int expected[9] = {24, -7, 7, 7, 9, ~255, 255, 255, 33};
-  for (int k = 0; k < 9; ++k) EXPECT_EQ(i[k], expected[k]) << k;
-  EXPECT_EQ(u[0], 2u);  // 0..5 and round
-  EXPECT_EQ(u[1], 4u);  // 0, 5, 4, 3, 2, 1, 0, 5
-  EXPECT_EQ(v[0], 88.0f);
-  EXPECT_EQ(v[1], 176.0f);
-  EXPECT_EQ(v[3], 32.0f);
-  EXPECT_EQ(u[2], 7u);
-  EXPECT_EQ(l[0], 8ull << 40);
-  EXPECT_EQ(l[1], 7u);
-  EXPECT_EQ(l[2], 3u);
-  EXPECT_EQ(f[0], 4);
-  EXPECT_EQ(f[1], 2.5f);
-  EXPECT_EQ(d, 2);
-  EXPECT_EQ(h, 0x4800);  // 8
-  EXPECT_EQ(s, 8);
+})";
+  for (const char* const scope : {"", "_block", "_system"}) {
+    SCOPED_TRACE(scope);
+    device_image image{
+        made(std::regex_replace(source, std::regex{R"((atomic[A-Z][A-Za-z]+)\()"}, "$1" + std::string{scope} + "("))};
+    int i[9] = {0, 100, -1, 0, 0, -1, 0, 0, 0};
+    unsigned u[3] = {0, 0, 0};
+    unsigned long long l[3] = {};
+    float f[2] = {};
+    double d = 0;
+    unsigned short h = 0, s = 0;
+    alignas(16) float v[4] = {};
+    image.launch("all", {{1, 1, 1}, {8, 1, 1}}, +i, +u, +l, +f, &d, &h, &s, +v);
+    const int expected[9] = {24, -7, 7, 7, 9, ~255, 255, 255, 33};
+    for (int k = 0; k < 9; ++k) EXPECT_EQ(i[k], expected[k]) << k;
+    EXPECT_EQ(u[0], 2u);  // 0..5 and round
+    EXPECT_EQ(u[1], 4u);  // 0, 5, 4, 3, 2, 1, 0, 5
+    EXPECT_EQ(v[0], 88.0f);
+    EXPECT_EQ(v[1], 176.0f);
+    EXPECT_EQ(v[3], 32.0f);
+    EXPECT_EQ(u[2], 7u);
+    EXPECT_EQ(l[0], 8ull << 40);
+    EXPECT_EQ(l[1], 7u);
+    EXPECT_EQ(l[2], 3u);
+    EXPECT_EQ(f[0], 4);
+    EXPECT_EQ(f[1], 2.5f);
+    EXPECT_EQ(d, 2);
+    EXPECT_EQ(h, 0x4800);  // 8
+    EXPECT_EQ(s, 8);
+  }
 }
 
 WEIR_WITH_EVERY_COMPILER(DeviceMemory);

@@ -1,5 +1,4 @@
-// weir/atomics.h - atomic functions of every scope, and fences. On the host's processor all scopes are one. They order
-// nothing but themselves, as on a GPU.
+// weir/atomics.h - atomic functions of every scope, and fences. They order nothing but themselves, as on a GPU.
 #pragma once
 
 WEIR_HD void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -75,7 +74,43 @@ WEIR_HD T weir_atomic_limit(T* p, T v, F better) {
   return old;
 }
 WEIR_ATOMICS()
-WEIR_ATOMICS(_block)
 WEIR_ATOMICS(_system)
 #undef WEIR_ATOMICS
 #undef WEIR_ATOMIC_OPERATION
+
+// A block runs on one thread of the host, so nothing of it comes between a load and the store that follows; and the
+// processor's atomic instructions take many times as long.
+#define WEIR_BLOCK_OPERATION(name, expression)                  \
+  template <class T>                                            \
+  WEIR_HD T name##_block(T* p, typename weir_same<T>::type v) { \
+    const T x = *p;                                             \
+    *p = expression;                                            \
+    return x;                                                   \
+  }
+WEIR_BLOCK_OPERATION(atomicAdd, T(x + v))
+WEIR_BLOCK_OPERATION(atomicSub, T(x - v))
+WEIR_BLOCK_OPERATION(atomicAnd, T(x & v))
+WEIR_BLOCK_OPERATION(atomicOr, T(x | v))
+WEIR_BLOCK_OPERATION(atomicXor, T(x ^ v))
+WEIR_BLOCK_OPERATION(atomicMin, v < x ? v : x)
+WEIR_BLOCK_OPERATION(atomicMax, v > x ? v : x)
+WEIR_BLOCK_OPERATION(atomicInc, x >= v ? T(0) : T(x + 1))
+WEIR_BLOCK_OPERATION(atomicDec, x == 0 || x > v ? v : T(x - 1))
+WEIR_BLOCK_OPERATION(atomicExch, v)
+#undef WEIR_BLOCK_OPERATION
+template <class T>
+WEIR_HD T atomicCAS_block(T* p, typename weir_same<T>::type expected, typename weir_same<T>::type v) {
+  typedef typename weir_bits<sizeof(T)>::type bits;
+  const T x = *p;
+  if (weir_cast<bits>(x) == weir_cast<bits>((T)expected)) *p = v;
+  return x;
+}
+WEIR_HD float2 atomicAdd_block(float2* p, float2 v) {
+  const float x = atomicAdd_block(&p->x, v.x), y = atomicAdd_block(&p->y, v.y);
+  return float2{x, y};
+}
+WEIR_HD float4 atomicAdd_block(float4* p, float4 v) {
+  const float x = atomicAdd_block(&p->x, v.x), y = atomicAdd_block(&p->y, v.y);
+  const float z = atomicAdd_block(&p->z, v.z), w = atomicAdd_block(&p->w, v.w);
+  return float4{x, y, z, w};
+}
