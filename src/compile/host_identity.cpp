@@ -38,7 +38,9 @@ std::string host_compiler() {
   if (chosen != nullptr && *chosen != '\0') {
     std::string path = find_program(chosen);
     if (path.empty())
-      throw failure("WEIR_CXX is '" + std::string(chosen) + "', and there is no such program", {}, chosen);
+      throw failure("WEIR_CXX is '" + std::string(chosen) +
+                        "', and there is no such program; name g++ or clang++ there, or unset it",
+                    {}, chosen);
     return path;
   }
   for (const char* const name : {"g++", "clang++", "c++"})
