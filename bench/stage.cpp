@@ -3,8 +3,8 @@
 #include "harness/figure.hpp"
 #include "harness/sample_file.hpp"
 #include "harness/timing.hpp"
+#include "input_file.hpp"
 #include "stage/device_part.hpp"
-#include "stage/input_file.hpp"
 #include "stage/plan.hpp"
 #include "stage/whole_job.hpp"
 

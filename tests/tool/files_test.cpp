@@ -1,7 +1,7 @@
 // The tool's files: what may be staged, and an output that is whole or not there.
 #include "failure.hpp"
-#include "stage/input_file.hpp"
-#include "stage/output_file.hpp"
+#include "input_file.hpp"
+#include "output_file.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -3,16 +3,11 @@
 
 #include "driver/failing.hpp"
 #include "failure.hpp"
+#include "sample.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include <cstddef>
-#include <random>
-#include <stdexcept>
-#include <string>
 #include <vector>
 #include <weir/error.hpp>
 
@@ -25,26 +20,6 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr std::size_t chunk_bytes = 1000;
-
-// A file in memory, which goes with its owner.
-class sample {
- public:
-  explicit sample(std::size_t size) : fd_{::memfd_create("sample", MFD_CLOEXEC)}, bytes_(size) {
-    std::minstd_rand random{static_cast<unsigned>(size)};
-    for (std::byte& b : bytes_) b = static_cast<std::byte>(random() >> 8);
-    if (::write(fd_.get(), bytes_.data(), size) != static_cast<ssize_t>(size)) throw std::runtime_error{"no sample"};
-  }
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(fd_.get()); }
-  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
-  [[nodiscard]] std::uint32_t crc() const {
-    return static_cast<std::uint32_t>(
-        ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size()));
-  }
-
- private:
-  unique_fd fd_;
-  std::vector<std::byte> bytes_;
-};
 
 plan plan_for(const sample& of, int streams, int in_flight) {
   plan p;

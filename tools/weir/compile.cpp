@@ -3,7 +3,8 @@
 
 #include "device_numbered.hpp"
 #include "failure.hpp"
-#include "stage/output_file.hpp"
+#include "job_options.hpp"
+#include "output_file.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -50,16 +51,14 @@ void compile(const options& options) {
 }  // namespace
 
 void add_compile(CLI::App& program) {
-  const CLI::Validator not_empty{
-      [](const std::string& name) -> std::string { return name.empty() ? "the name of the file is empty" : ""; }, ""};
   const auto given = std::make_shared<options>();
   program_options& how = given->how;
   CLI::App* const command = program.add_subcommand(
       "compile", "Compile CUDA C source for the device in use: an image for module::load() and cuModuleLoad()");
   command->add_option("FILE", given->file, "The source; its folder is the first of the include paths")
-      ->check(not_empty)
+      ->check(refuse_empty)
       ->required();
-  command->add_option("-o,--output", given->output, "The image")->check(not_empty)->required();
+  command->add_option("-o,--output", given->output, "The image")->check(refuse_empty)->required();
   // One value each time, so that the file may follow it.
   const auto repeated = [&](const char* names, std::vector<std::string>& values, const char* text) {
     command->add_option(names, values, text)->allow_extra_args(false);

@@ -3,7 +3,8 @@
 
 #include "failure.hpp"
 #include "graphviz.hpp"
-#include "stage/output_file.hpp"
+#include "job_options.hpp"
+#include "output_file.hpp"
 #include "unique_fd.hpp"
 
 #include <fcntl.h>
@@ -60,8 +61,6 @@ void draw(const options& options) {
 }  // namespace
 
 void add_graph(CLI::App& program) {
-  const CLI::Validator not_empty{
-      [](const std::string& name) -> std::string { return name.empty() ? "the name of the file is empty" : ""; }, ""};
   const CLI::Validator has_format{[](const std::string& name) -> std::string {
                                     if (!format_of(name).empty()) return "";
                                     return fmt::format("'{}' has to end with .svg, .png, .pdf or .dot", name);
@@ -70,9 +69,9 @@ void add_graph(CLI::App& program) {
   const auto given = std::make_shared<options>();
   CLI::App* const command = program.add_subcommand(
       "graph", "Draw a graph that was written in the DOT language (drawing_of(), dot()), with Graphviz");
-  command->add_option("FILE", given->file, "The text")->check(not_empty)->required();
+  command->add_option("FILE", given->file, "The text")->check(refuse_empty)->required();
   command->add_option("-o,--output", given->output, "The picture: .svg, .png, .pdf, or .dot with places")
-      ->check(not_empty)
+      ->check(refuse_empty)
       ->check(has_format)
       ->required();
   command->callback([given] { draw(*given); });

@@ -3,6 +3,7 @@
 #include "failure.hpp"
 #include "graph.hpp"
 #include "info.hpp"
+#include "scan/scan.hpp"
 #include "stage/stage.hpp"
 
 #include <fmt/format.h>
@@ -40,13 +41,14 @@ int main(int argc, char** argv) {
   program.set_version_flag("--version", "weir " WEIR_VERSION_STRING);
   program.require_subcommand(0, 1);  // so that a word that is none is named
   try {
+    weir::tool::add_scan(program);
     weir::tool::add_stage(program);
     weir::tool::add_compile(program);
     weir::tool::add_info(program);
     weir::tool::add_graph(program);
     program.parse(argc, argv);
     if (program.get_subcommands().empty())
-      return tell("a command is needed: stage, compile, info or graph; see weir --help", misused);
+      return tell("a command is needed: scan, stage, compile, info or graph; see weir --help", misused);
     return flush_output();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) return tell(error.what(), misused);

@@ -21,4 +21,8 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, units[unit]);
 }
 
+std::string plural(std::uint64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 }  // namespace weir::tool

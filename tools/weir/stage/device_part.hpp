@@ -1,7 +1,7 @@
 // stage/device_part.hpp - how fast the device alone is: copies in, across and out, without disk and checksums.
 #pragma once
 
-#include "stage/input_file.hpp"
+#include "input_file.hpp"
 #include "stage/plan.hpp"
 
 #include <cstdint>

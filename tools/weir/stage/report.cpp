@@ -10,8 +10,6 @@
 namespace weir::tool {
 namespace {
 
-double gb_per_s(std::uint64_t bytes, double seconds) { return static_cast<double>(bytes) / seconds / 1e9; }
-
 std::string row(const char* name, const comparison& c) {
   return fmt::format("  {:<12}{:>9.2f} GB/s{:>9.2f} GB/s{:>8.2f} x\n", name, c.one_stream_gb_per_s(),
                      c.several_gb_per_s(), c.ratio());
@@ -22,10 +20,6 @@ nlohmann::ordered_json json_of(const comparison& c) {
           {"one_stream_gb_per_s", c.one_stream_gb_per_s()},
           {"several_streams_gb_per_s", c.several_gb_per_s()},
           {"ratio", c.ratio()}};
-}
-
-std::string plural(std::uint64_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string line(const replay_report& g) {

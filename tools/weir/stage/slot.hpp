@@ -1,7 +1,7 @@
 // stage/slot.hpp - what one chunk in flight occupies.
 #pragma once
 
-#include "stage/checksum.hpp"
+#include "checksum.hpp"
 #include "stage/lanes.hpp"
 #include "stage/passage.hpp"
 #include "stage/plan.hpp"

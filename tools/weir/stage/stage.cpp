@@ -1,23 +1,23 @@
 // stage/stage.cpp - the options of `weir stage`, and the order of what it does.
 #include "stage/stage.hpp"
 
+#include "best_time.hpp"
 #include "device_numbered.hpp"
 #include "failure.hpp"
+#include "input_file.hpp"
+#include "job_options.hpp"
+#include "output_file.hpp"
+#include "progress.hpp"
 #include "stage/device_part.hpp"
-#include "stage/input_file.hpp"
-#include "stage/output_file.hpp"
 #include "stage/plan.hpp"
-#include "stage/progress.hpp"
 #include "stage/report.hpp"
 #include "stage/whole_job.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,32 +27,17 @@
 namespace weir::tool {
 namespace {
 
-struct options {
-  std::string file;
+struct options : job_options {
+  options() : job_options{plan{}} {}
+
   std::string output;
-  std::uint64_t chunk_bytes = plan{}.chunk_bytes;
-  int streams = plan{}.streams;
-  int in_flight = plan{}.in_flight;
-  int device = 0;
-  int passes = 2;
   bool graph = false;
-  bool json = false;
-};
-
-// The passes take turns, so that what changes on the machine meanwhile changes both; the best of each counts.
-class best {
- public:
-  void add(double seconds) { seconds_ = std::min(seconds_, seconds); }
-  [[nodiscard]] double seconds() const { return seconds_; }
-
- private:
-  double seconds_ = std::numeric_limits<double>::infinity();
 };
 
 void measure_device_part(const input_file& file, const plan& several, int passes, stage_report& report) {
   device_part part{file, several.device};
-  best one_stream;
-  best more;
+  best_time one_stream;
+  best_time more;
   for (int pass = 0; pass < passes; ++pass) {
     one_stream.add(part.run(several.with_streams(1)));
     more.add(part.run(several));
@@ -63,8 +48,8 @@ void measure_device_part(const input_file& file, const plan& several, int passes
 
 // The best of the passes with one stream and with several.
 struct best_pair {
-  best one_stream;
-  best more;
+  best_time one_stream;
+  best_time more;
   [[nodiscard]] comparison of(std::uint64_t bytes) const { return {bytes, one_stream.seconds(), more.seconds()}; }
 };
 
@@ -146,32 +131,12 @@ void stage(const options& options) {
 }  // namespace
 
 void add_stage(CLI::App& program) {
-  // An empty name is what a script gives whose variable was never set.
-  const CLI::Validator not_empty{
-      [](const std::string& name) -> std::string { return name.empty() ? "the name of the file is empty" : ""; }, ""};
   const auto given = std::make_shared<options>();
   CLI::App* const command = program.add_subcommand(
       "stage", "Send a file through a device in chunks, on one stream and on several, and verify what comes back");
-  command->add_option("FILE", given->file, "The file; without one, the compiler's own cc1plus")->check(not_empty);
-  command->add_option("--chunk", given->chunk_bytes, "Size of a chunk, with K, M or G for powers of 1024")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30))
-      ->capture_default_str();
-  command->add_option("--streams", given->streams, "Number of streams that one stream is compared with")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command->add_option("--in-flight", given->in_flight, "Number of chunks that are under way at once")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  command->add_option("--device", given->device, "Number of the device")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-      ->capture_default_str();
-  command->add_option("--passes", given->passes, "How often each is measured; the best counts")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_option("--output", given->output, "Write what came back to this file")->check(not_empty);
+  add_job_options(*command, *given);
+  command->add_option("--output", given->output, "Write what came back to this file")->check(refuse_empty);
   command->add_flag("--graph", given->graph, "Also replay the job from a graph, round by round");
-  command->add_flag("--json", given->json, "Print the report as JSON");
   command->callback([given] { stage(*given); });
 }
 

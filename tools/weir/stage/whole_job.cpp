@@ -1,8 +1,8 @@
 // stage/whole_job.cpp - read, carry, check, retire: a bounded number of chunks in flight.
 #include "stage/whole_job.hpp"
 
+#include "checksum.hpp"
 #include "failure.hpp"
-#include "stage/checksum.hpp"
 #include "stage/lanes.hpp"
 #include "stage/round_graph.hpp"
 #include "stage/slot.hpp"

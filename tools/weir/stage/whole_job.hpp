@@ -1,7 +1,7 @@
 // stage/whole_job.hpp - a file, from the disk through the device and back, checked on the way.
 #pragma once
 
-#include "stage/input_file.hpp"
+#include "input_file.hpp"
 #include "stage/plan.hpp"
 
 #include <cstddef>

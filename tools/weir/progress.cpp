@@ -1,5 +1,5 @@
-// stage/progress.cpp - drawing the bar, ten times a second at most.
-#include "stage/progress.hpp"
+// progress.cpp - drawing the bar, ten times a second at most.
+#include "progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,16 +24,17 @@ progress::~progress() {
 }
 
 void progress::advance(std::uint64_t bytes) {
-  done_ += bytes;
+  const std::uint64_t done = done_ += bytes;
   if (!visible_) return;
+  const std::unique_lock lock{drawing_, std::try_to_lock};
+  if (!lock.owns_lock()) return;  // somebody draws just now
   const auto now = clock::now();
   if (now < next_drawing_) return;
   next_drawing_ = now + between_drawings;
-  draw();
+  draw(std::min(done, total_));
 }
 
-void progress::draw() const {
-  const std::uint64_t done = std::min(done_, total_);
+void progress::draw(std::uint64_t done) const {
   const auto full = static_cast<std::size_t>(static_cast<double>(done) / static_cast<double>(total_) * width);
   const std::string bar = std::string(full, '#') + std::string(width - full, '.');
   const std::string line = fmt::format("\r[{}] {:3} %", bar, done * 100 / total_);

@@ -1,5 +1,5 @@
-// stage/output_file.cpp - a file that appears whole or not at all.
-#include "stage/output_file.hpp"
+// output_file.cpp - a file that appears whole or not at all.
+#include "output_file.hpp"
 
 #include "failure.hpp"
 

@@ -1,4 +1,4 @@
-// stage/checksum.hpp - the checksum that files and chunks are compared by.
+// checksum.hpp - the checksum that files and chunks are compared by.
 #pragma once
 
 #include <zlib.h>

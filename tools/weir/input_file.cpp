@@ -1,5 +1,5 @@
-// stage/input_file.cpp - opening, checking and reading the file that is staged.
-#include "stage/input_file.hpp"
+// input_file.cpp - opening, checking and reading the file that a job is about.
+#include "input_file.hpp"
 
 #include "failure.hpp"
 
@@ -53,7 +53,7 @@ input_file::input_file(std::string path) : path_{std::move(path)} {
   if (::fstat(file_.get(), &about) != 0) throw failure{fmt::format("cannot look at '{}'", path_), errno};
   if (S_ISDIR(about.st_mode)) throw failure{fmt::format("'{}' is a directory; a file is needed", path_)};
   if (!S_ISREG(about.st_mode)) throw failure{fmt::format("'{}' is not a regular file", path_)};
-  if (about.st_size == 0) throw failure{fmt::format("'{}' is empty: there is nothing to stage", path_)};
+  if (about.st_size == 0) throw failure{fmt::format("'{}' is empty: there is nothing in it", path_)};
   size_ = static_cast<std::uint64_t>(about.st_size);
 }
 
@@ -75,7 +75,7 @@ std::string default_input() {
   for (const auto& path : {cc1plus_of_compiler(), cc1plus_of_system()}) {
     if (is_regular_file(path)) return path;
   }
-  throw failure{"no file is named, and this machine has no cc1plus (part of g++) to stage instead; name a FILE"};
+  throw failure{"no file is named, and this machine has no cc1plus (part of g++) to take instead; name a FILE"};
 }
 
 }  // namespace weir::tool

@@ -1,4 +1,4 @@
-// stage/input_file.hpp - the file that is staged.
+// input_file.hpp - the file that a job is about.
 #pragma once
 
 #include "unique_fd.hpp"
@@ -13,7 +13,7 @@ namespace weir::tool {
 // A regular file with something in it, open for reading. Its size is what it was when it was opened.
 class input_file {
  public:
-  // Throws failure for what cannot be staged: a missing or unreadable file, a directory or device, an empty file.
+  // Throws failure for what is no input: a missing or unreadable file, a directory or device, an empty file.
   explicit input_file(std::string path);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -28,7 +28,7 @@ class input_file {
   std::uint64_t size_ = 0;
 };
 
-// The file that is staged where none is named: the compiler's own cc1plus, a real file of some 30 MB that every machine
+// The file that is taken where none is named: the compiler's own cc1plus, a real file of some 30 MB that every machine
 // that builds C++ has. Throws failure where there is none.
 [[nodiscard]] std::string default_input();
 

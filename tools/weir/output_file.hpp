@@ -1,4 +1,4 @@
-// stage/output_file.hpp - a file that the tool writes: what came back, or a picture.
+// output_file.hpp - a file that the tool writes: what came back, or a picture.
 #pragma once
 
 #include "unique_fd.hpp"

@@ -1,0 +1,46 @@
+// scan/kernels.cpp - compiling them, and how many blocks share a chunk.
+#include "scan/kernels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+#include <weir/launch.hpp>
+#include <weir/module.hpp>
+#include <weir/program.hpp>
+
+namespace weir::tool::scan {
+namespace {
+
+constexpr unsigned threads = 32;  // of a block, as scan.cu has it
+
+// How many blocks run at the same time: an embedded device runs them on the host's processors, whatever it tells of itself.
+unsigned useful_blocks(weir::device device) {
+  if (device.is_embedded()) return 2 * std::max(1u, std::thread::hardware_concurrency());
+  return 2 * static_cast<unsigned>(device.attribute(device_attribute::multiprocessor_count));
+}
+
+// A block has work to do besides its tile, so tiles are as large as they can be with a block for everybody.
+unsigned tile_bytes(std::size_t bytes, unsigned blocks) {
+  return std::bit_floor(static_cast<unsigned>(std::clamp<std::size_t>(bytes / blocks, 8 << 10, 256 << 10)));
+}
+
+}  // namespace
+
+kernels::kernels(weir::device device) : blocks_{useful_blocks(device)} {
+  const module code = program{std::string{kernel_text()}, {.name = "scan.cu"}}.compile(device);
+  remainder_ = code.kernel("remainder");
+  count_bytes_ = code.kernel("count_bytes");
+  const stream s{device};
+  launch(s, {.block = {256}}, code.kernel("prepare"));
+  s.sync();
+}
+
+void kernels::queue(stream_ref s, std::span<const std::byte> units, std::span<std::uint32_t> found) const {
+  const auto count = static_cast<unsigned>(units.size() / unit_bytes);
+  const unsigned tile = tile_bytes(units.size(), blocks_) / unit_bytes;
+  const launch_config config{.grid = {(count + tile - 1) / tile}, .block = {threads}};
+  launch(s, config, remainder_, in(units), count, tile, inout(found.first(1)));
+  launch(s, config, count_bytes_, in(units), count, tile, inout(found.subspan(1)));
+}
+
+}  // namespace weir::tool::scan

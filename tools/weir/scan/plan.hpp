@@ -1,0 +1,48 @@
+// scan/plan.hpp - how a file is cut up, and how many threads and streams share the work.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <weir/device.hpp>
+
+namespace weir::tool::scan {
+
+// Reading is what a GPU waits for: one thread copies some 8 GB/s out of the system's page cache, a bus takes 50. Half of
+// the processors, because on an embedded device the kernels need some, too.
+[[nodiscard]] inline int useful_readers() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, 8);
+}
+
+struct plan {
+  std::size_t chunk_bytes = std::size_t{2} << 20;
+  int streams = 4;
+  int in_flight = 16;  // chunks that are somewhere between reading and the return of what was found out
+  int readers = useful_readers();
+  weir::device device{0};
+
+  [[nodiscard]] plan with_streams(int count) const {
+    plan other = *this;
+    other.streams = count;
+    return other;
+  }
+
+  // The same for a file of that size, without memory and threads that it would not use.
+  [[nodiscard]] plan fitted_to(std::uint64_t size) const {
+    plan other = *this;
+    other.chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, size));
+    other.in_flight = static_cast<int>(std::min<std::uint64_t>(in_flight, other.chunks(size)));
+    other.readers = std::min(readers, other.in_flight);
+    return other;
+  }
+
+  [[nodiscard]] std::uint64_t chunks(std::uint64_t size) const { return (size + chunk_bytes - 1) / chunk_bytes; }
+
+  // How many bytes chunk number `chunk` of a file of that size has: only the last is shorter.
+  [[nodiscard]] std::size_t bytes_of(std::uint64_t chunk, std::uint64_t size) const {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, size - chunk * chunk_bytes));
+  }
+};
+
+}  // namespace weir::tool::scan

@@ -1,0 +1,154 @@
+// scan/scan.cpp - the options of `weir scan`, and the order of what it does.
+#include "scan/scan.hpp"
+
+#include "best_time.hpp"
+#include "device_numbered.hpp"
+#include "failure.hpp"
+#include "input_file.hpp"
+#include "job_options.hpp"
+#include "output_file.hpp"
+#include "progress.hpp"
+#include "scan/histogram_svg.hpp"
+#include "scan/job.hpp"
+#include "scan/kernels.hpp"
+#include "scan/on_host.hpp"
+#include "scan/plan.hpp"
+#include "scan/report.hpp"
+
+#include <fmt/format.h>
+#include <langinfo.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <clocale>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <weir/driver.hpp>
+
+namespace weir::tool {
+namespace {
+
+using namespace scan;
+
+struct options : job_options {
+  options() : job_options{plan{}} {}
+
+  int readers = plan{}.readers;
+  std::string svg;
+};
+
+// Longer runs out of memory tell nothing more.
+constexpr std::uint64_t most_from_memory = std::uint64_t{1} << 30;
+
+bool terminal_takes_utf8() {
+  std::setlocale(LC_CTYPE, "");
+  return std::string{::nl_langinfo(CODESET)} == "UTF-8";
+}
+
+using times = std::array<best_time, columns>;
+
+void check(const findings& of_device, const findings& of_host) {
+  if (of_device.crc != of_host.crc) {
+    throw failure{fmt::format("the device's CRC-32 is {:08x}, and zlib's {:08x}", of_device.crc, of_host.crc)};
+  }
+  for (std::size_t b = 0; b < of_host.counts.size(); ++b) {
+    if (of_device.counts[b] == of_host.counts[b]) continue;
+    throw failure{fmt::format("the device counted the byte {:02x} {} times, and a plain loop {} times", b,
+                              of_device.counts[b], of_host.counts[b])};
+  }
+}
+
+// Does everything `passes` times in each way; the ways take turns.
+void measure(const input_file& file, const kernels& code, report& r) {
+  job one_stream{file, code, r.how.with_streams(1)};
+  job several{file, code, r.how};
+  struct {
+    job& of;
+    way how;
+  } const ways[columns] = {{one_stream, way::queued}, {several, way::queued}, {several, way::replayed}};
+
+  const std::uint64_t chunks = r.how.chunks(std::min(file.size(), most_from_memory));
+  progress bar{file.size() * columns * static_cast<unsigned>(r.passes)};
+  const watcher watch = [&](std::size_t bytes) { bar.advance(bytes); };
+  times from_file;
+  times from_memory;
+  times copies;
+  times kernels;
+  for (int pass = 0; pass < r.passes; ++pass) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      job& j = ways[c].of;
+      const result whole = j.run(ways[c].how, watch);
+      check(whole.found, r.found);
+      from_file[c].add(whole.seconds);
+      from_memory[c].add(j.run_in_memory(ways[c].how, {}, chunks));
+      copies[c].add(j.run_in_memory(ways[c].how, {.kernels = false}, chunks));
+      kernels[c].add(j.run_in_memory(ways[c].how, {.copies = false}, chunks));
+    }
+  }
+  const auto add = [&](std::string_view name, std::string_view key, std::uint64_t bytes, const times& of) {
+    measured m{name, key, bytes};
+    for (std::size_t c = 0; c < columns; ++c) m.seconds[c] = of[c].seconds();
+    return m;
+  };
+  const std::uint64_t in_memory = chunks * r.how.chunk_bytes;
+  r.from_file = add("from the file", "from_file", file.size(), from_file);
+  r.from_memory = add("from memory", "from_memory", in_memory, from_memory);
+  r.copies = add("copies alone", "copies", in_memory, copies);
+  r.kernels = add("kernels alone", "kernels", in_memory, kernels);
+}
+
+void scan_file(const options& options) {
+  const input_file file{options.file.empty() ? default_input() : options.file};
+  std::optional<output_file> picture;
+  if (!options.svg.empty()) picture.emplace(options.svg, 0);
+  const plan asked{static_cast<std::size_t>(options.chunk_bytes), options.streams, options.in_flight, options.readers,
+                   device_numbered(options.device)};
+  report r;
+  r.file = file.path();
+  r.bytes = file.size();
+  r.how = asked.fitted_to(file.size());
+  r.passes = options.passes;
+  r.picture = options.svg;
+  r.driver = to_string(current_driver().kind);
+  r.device_name = r.how.device.name();
+
+  const auto start = std::chrono::steady_clock::now();
+  const kernels code{r.how.device};
+  r.preparation_seconds = std::chrono::duration<double>{std::chrono::steady_clock::now() - start}.count();
+
+  const host_result host = scan_on_host(file, r.how);
+  r.found = host.found;
+  r.host_seconds = host.seconds;
+  measure(file, code, r);
+  if (picture) {
+    const std::string svg = histogram_svg(r.found, std::filesystem::path{r.file}.filename().string());
+    picture->write(std::as_bytes(std::span{svg}));
+    picture->commit();
+  }
+  const std::string text = options.json ? to_json(r) : to_text(r, terminal_takes_utf8());
+  std::fputs(text.c_str(), stdout);
+}
+
+}  // namespace
+
+void add_scan(CLI::App& program) {
+  const auto given = std::make_shared<options>();
+  CLI::App* const command = program.add_subcommand(
+      "scan",
+      "Compute CRC-32, histogram and entropy of a file on a device, on one stream, on several, and from graphs");
+  add_job_options(*command, *given);
+  command->add_option("--readers", given->readers, "Number of threads that read the file")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--svg", given->svg, "Draw the histogram to this file")->check(refuse_empty);
+  command->callback([given] { scan_file(*given); });
+}
+
+}  // namespace weir::tool

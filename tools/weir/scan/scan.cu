@@ -1,0 +1,111 @@
+// scan.cu - what a device finds out about a chunk of a file: the remainder that its CRC-32 is made of, and how often each
+// byte comes.
+//
+// CRC-32 takes bytes for a polynomial whose coefficients are bits, and keeps the remainder of its division by another one.
+// In a word of the remainder the lowest bit is the highest power. Two rules make it work for many threads: remainders of
+// parts are added up by ^, and what is followed by n more bits is multiplied by x^n. Zeros in front change nothing.
+//
+// A chunk is given as units of 16 bytes. A block takes a tile of them; tiles are counted from the chunk's end.
+
+constexpr unsigned polynomial = 0xedb88320;
+constexpr unsigned one = 0x80000000;
+constexpr unsigned threads = 32;  // of a block
+
+__device__ unsigned squares[32];            // x^1, x^2, x^4, x^8, ...
+__device__ unsigned over_a_row[4][256];     // byte i of a remainder, multiplied by x^(bits of a unit a thread)
+__device__ unsigned in_a_row[4 * threads];  // x^(bits from the beginning of this word on), of a row's last word first
+
+__device__ unsigned product(unsigned a, unsigned b) {
+  unsigned sum = 0;
+  for (int i = 0; i < 32; ++i) {
+    sum ^= b & -(a >> 31);
+    a <<= 1;
+    b = b >> 1 ^ (polynomial & -(b & 1));
+  }
+  return sum;
+}
+
+// x^n.
+__device__ unsigned power(unsigned long long n) {
+  unsigned result = one;
+  for (unsigned i = 0; n != 0; n >>= 1, ++i) {
+    if (n & 1) result = product(result, squares[i % 32]);
+  }
+  return result;
+}
+
+// Makes the tables, once: one block of 256 threads.
+__global__ void prepare() {
+  const unsigned t = threadIdx.x;
+  if (t < 32) {
+    unsigned square = one >> 1;
+    for (unsigned i = 0; i < t; ++i) square = product(square, square);
+    squares[t] = square;
+  }
+  __syncthreads();
+  for (unsigned i = 0; i < 4; ++i) over_a_row[i][t] = product(t << 8 * i, power(128 * threads));
+  if (t < 4 * threads) in_a_row[t] = power(32 * (t + 1));
+}
+
+__device__ unsigned past_a_row(const unsigned (&table)[4][256], unsigned rest) {
+  return table[0][rest & 255] ^ table[1][rest >> 8 & 255] ^ table[2][rest >> 16 & 255] ^ table[3][rest >> 24];
+}
+
+// Adds the chunk's remainder to `result`. The threads of a block read neighbouring units, row after row; each takes what it
+// reads for one polynomial a word, and puts it where it belongs at the end.
+__global__ void __launch_bounds__(threads)
+    remainder(const uint4* units, unsigned count, unsigned tile, unsigned* result) {
+  __shared__ unsigned table[4][256];
+  __shared__ unsigned of_block;
+  for (unsigned i = threadIdx.x; i < 1024; i += threads) table[i / 256][i % 256] = over_a_row[i / 256][i % 256];
+  if (threadIdx.x == 0) of_block = 0;
+  __syncthreads();
+  const unsigned end = count - blockIdx.x * tile;
+  const unsigned size = min(tile, end);
+  uint4 rest = {};
+  for (unsigned row = (size + threads - 1) / threads; row-- > 0;) {
+    const unsigned from_end = row * threads + threadIdx.x;
+    const uint4 unit = from_end < size ? units[end - 1 - from_end] : uint4{};
+    rest.x = past_a_row(table, rest.x) ^ unit.x;
+    rest.y = past_a_row(table, rest.y) ^ unit.y;
+    rest.z = past_a_row(table, rest.z) ^ unit.z;
+    rest.w = past_a_row(table, rest.w) ^ unit.w;
+  }
+  const unsigned* const factors = in_a_row + 4 * threadIdx.x;
+  atomicXor_block(&of_block, product(rest.x, factors[3]) ^ product(rest.y, factors[2]) ^ product(rest.z, factors[1]) ^
+                                 product(rest.w, factors[0]));
+  __syncthreads();
+  if (threadIdx.x == 0) atomicXor(result, product(of_block, power(128ull * tile * blockIdx.x)));
+}
+
+// Neighbouring threads, and neighbouring bytes of a thread, count in different ones of four counters: equal bytes, which
+// files are full of, would wait for each other.
+struct counters {
+  unsigned of[4][256 + 8];  // the same byte's lie in different banks
+};
+
+__device__ void count_word(counters& all, unsigned word) {
+  for (unsigned i = 0; i < 4; ++i, word >>= 8) atomicAdd_block(&all.of[(threadIdx.x + i) % 4][word & 255], 1u);
+}
+
+// Adds to counts[b] how often the byte b is in the units.
+__global__ void __launch_bounds__(threads)
+    count_bytes(const uint4* units, unsigned count, unsigned tile, unsigned* counts) {
+  __shared__ counters own;
+  for (unsigned b = threadIdx.x; b < 256; b += threads) own.of[0][b] = own.of[1][b] = own.of[2][b] = own.of[3][b] = 0;
+  __syncthreads();
+  const unsigned end = count - blockIdx.x * tile;
+  const unsigned begin = end - min(tile, end);
+  for (unsigned i = begin + threadIdx.x; i < end; i += threads) {
+    const uint4 unit = units[i];
+    count_word(own, unit.x);
+    count_word(own, unit.y);
+    count_word(own, unit.z);
+    count_word(own, unit.w);
+  }
+  __syncthreads();
+  for (unsigned b = threadIdx.x; b < 256; b += threads) {
+    const unsigned sum = own.of[0][b] + own.of[1][b] + own.of[2][b] + own.of[3][b];
+    if (sum != 0) atomicAdd(counts + b, sum);
+  }
+}

@@ -1,0 +1,69 @@
+// scan/slot.cpp - copy in, look at it, copy out.
+#include "scan/slot.hpp"
+
+#include <algorithm>
+#include <weir/capture.hpp>
+#include <weir/copy.hpp>
+#include <weir/fill.hpp>
+#include <weir/graph.hpp>
+
+namespace weir::tool::scan {
+
+slot::slot(stream_ref s, const kernels& kernels, std::size_t chunk_bytes)
+    : stream_{s},
+      kernels_{kernels},
+      chunk_bytes_{chunk_bytes},
+      staged_{chunk_bytes, s.device()},
+      room_{s, whole_units(chunk_bytes)},
+      found_{s, found_words},
+      told_{found_words, s.device()},
+      done_{s.device()} {
+  // Pages are taken here, before anybody looks at the clock.
+  std::ranges::fill(staged_, std::byte{0});
+  fill(stream_, room_, std::byte{0});
+  stream_.sync();
+}
+
+void slot::set(parts which, bool replay) {
+  parts_ = which;
+  replayed_.reset();
+  if (!replay) return;
+  replayed_ = capture(stream_, [&] { queue(chunk_bytes_); }).instantiate();
+  replayed_->upload(stream_);
+}
+
+// [job]
+void slot::queue(std::size_t bytes) {
+  // Kernels read whole units. Zeros in front change no remainder, so a chunk lies at the end of them.
+  const auto units = std::span{room_.data(), room_.size()}.last(whole_units(bytes));
+  const std::size_t gap = units.size() - bytes;
+
+  fill(stream_, found_, 0u);
+  if (parts_.copies) {
+    if (gap != 0) fill(stream_, units.first(gap), std::byte{0});
+    copy(stream_, staged(bytes), units.last(bytes));
+  }
+  if (parts_.kernels) kernels_.queue(stream_, units, {found_.data(), found_.size()});
+  copy(stream_, found_, told_);
+}
+
+void slot::start(std::uint64_t chunk, std::size_t bytes) {
+  if (replayed_ && bytes == chunk_bytes_) {
+    replayed_->launch(stream_);
+  } else {
+    queue(bytes);
+  }
+  stream_.record(done_);
+  chunk_ = chunk;
+  bytes_ = bytes;
+  busy_ = true;
+}
+
+void slot::finish() {
+  done_.sync();
+  busy_ = false;
+  told_[1] -= static_cast<std::uint32_t>(whole_units(bytes_) - bytes_);  // the zeros in front are none of the chunk's
+}
+// [/job]
+
+}  // namespace weir::tool::scan
