@@ -25,7 +25,13 @@ namespace fs = std::filesystem;
 
 // Changes with what the files hold.
 constexpr std::string_view format = "weir product 1";
-constexpr std::string_view unfinished = ".new-";  // what is being written has a name that begins so
+// The names of its files: whoever names a folder of other files keeps those.
+constexpr std::string_view unfinished = ".weir-new-";  // what is being written begins so
+constexpr std::string_view finished = ".weir";         // the others end so
+
+std::string path_of(const std::string& folder, const std::string& key) {
+  return fs::path{folder} / (key + std::string{finished});
+}
 
 // Every part with its length, so that no two lists of parts read the same.
 class key_maker {
@@ -133,15 +139,17 @@ std::optional<disk_cache> disk_cache::of_environment() {
 }
 
 std::optional<product> disk_cache::find(const std::string& key) const {
-  const std::string path = fs::path{folder_} / key;
-  const open_file file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  const std::string path = path_of(folder_, key);
+  // Without waiting, should it be a pipe.
+  const open_file file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
   struct stat facts {};
   if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) return std::nullopt;
   // It will be run: nobody else may have written it.
   if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return std::nullopt;
   }
-  const std::optional<std::string> text = read_all(file.get(), static_cast<std::size_t>(facts.st_size));
+  const auto size = static_cast<std::uint64_t>(facts.st_size);
+  const std::optional<std::string> text = size <= limit_ ? read_all(file.get(), size) : std::nullopt;
   std::optional<product> found = text ? product_from(*text, key) : std::nullopt;
   if (found) {
     ::futimens(file.get(), nullptr);  // used last just now
@@ -159,7 +167,7 @@ void disk_cache::put(const std::string& key, const product& what) const noexcept
     const open_file file{::mkostemp(name.data(), O_CLOEXEC)};
     if (file.get() < 0) return;
     const bool written = write_all(file.get(), text_of(what, key));
-    if (!written || ::rename(name.c_str(), (fs::path{folder_} / key).c_str()) != 0) {
+    if (!written || ::rename(name.c_str(), path_of(folder_, key).c_str()) != 0) {
       ::unlink(name.c_str());
       return;
     }
@@ -183,10 +191,12 @@ void disk_cache::evict() const {
     std::error_code gone;
     const entry found{file.last_write_time(gone), file.file_size(gone), file.path()};
     if (gone) continue;
-    if (file.path().filename().string().starts_with(unfinished)) {
+    const std::string name = file.path().filename();
+    if (name.starts_with(unfinished)) {
       if (found.used < long_ago) fs::remove(found.path, gone);
       continue;
     }
+    if (!name.ends_with(finished)) continue;
     total += found.bytes;
     entries.push_back(found);
   }

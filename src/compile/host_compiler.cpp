@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "compile/device_headers.hpp"
+#include "compile/headers_folder.hpp"
 #include "compile/host_identity.hpp"
 #include "compile/image_file.hpp"
 #include "compile/private_folder.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view headers_folder = "weir-headers/";  // of the request's own headers
+constexpr std::string_view users_headers = "weir-headers/";  // of the request's own headers
 constexpr std::string_view device_folder = "weir-device";
 constexpr std::string_view defines_file = "weir-defines.h";
 
@@ -51,9 +51,8 @@ class compilation {
 
   product run() {
     folder_.write(file_, what_.source);
-    for (const auto& [name, text] : what_.headers) folder_.write(fs::path(headers_folder) / inside(name), text);
-    for (const device_header& header : device_headers())
-      folder_.write(fs::path(device_folder) / header.name, header.text);
+    for (const auto& [name, text] : what_.headers) folder_.write(fs::path(users_headers) / inside(name), text);
+    fs::create_directory_symlink(headers_folder(), folder_.path() / device_folder);
     folder_.write(defines_file, defines());
     folder_.write("weir.map", "{ global: weir_module; local: *; };\n");
 
@@ -117,7 +116,7 @@ class compilation {
   void preprocess() {
     std::vector<std::string> c = command();
     c.insert(c.end(), {"-E", "-x", "c++", "-include", "weir/prelude.h", "-include", std::string(defines_file), "-I",
-                       std::string(headers_folder)});
+                       std::string(users_headers)});
     for (const std::string& path : what_.include_paths) c.insert(c.end(), {"-I", fs::absolute(path).string()});
     c.insert(c.end(), {"-isystem", std::string(device_folder)});
     if (what_.debug) c.emplace_back("-D__WEIR_DEBUG__=1");
@@ -200,13 +199,13 @@ class compilation {
   }
 
   [[nodiscard]] std::string with_users_paths(std::string log) const {
-    log = replaced(std::move(log), headers_folder, "");
+    log = replaced(std::move(log), users_headers, "");
     return file_ == name_ ? log : replaced(std::move(log), file_ + ":", name_ + ":");
   }
 
   // The names in line markers as the user knows them.
   [[nodiscard]] std::string with_users_names(std::string source) const {
-    source = replaced(std::move(source), " \"" + std::string(headers_folder), " \"");
+    source = replaced(std::move(source), " \"" + std::string(users_headers), " \"");
     return file_ == name_ ? source : replaced(std::move(source), " \"" + file_ + "\"", " \"" + name_ + "\"");
   }
 

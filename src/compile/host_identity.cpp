@@ -4,9 +4,12 @@
 
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "compile/device_headers.hpp"
 #include "compile/process.hpp"
@@ -28,6 +31,37 @@ std::string processor() {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0)
     text += "." + std::to_string(b) + "." + std::to_string(c) + "." + std::to_string(d);
 #endif
+  return text;
+}
+
+std::string state_of(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path file = std::filesystem::canonical(path, ignored);
+  struct stat status {};
+  stat(file.c_str(), &status);
+  return " " + file.string() + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) +
+         "." + std::to_string(status.st_mtim.tv_nsec);
+}
+
+// Others of that name: the first may only pass on what it is asked, as ccache does.
+std::string others_of(const std::filesystem::path& compiler) {
+  std::string text;
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path != nullptr ? path : "";
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    const std::filesystem::path other = std::filesystem::path{folder} / compiler.filename();
+    if (!folder.empty() && other != compiler && access(other.c_str(), X_OK) == 0) text += state_of(other);
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+  }
+  return text;
+}
+
+// What the compilers look for their parts and headers by.
+std::string environment() {
+  std::string text;
+  for (const char* const name : {"CPATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"})
+    if (const char* const value = std::getenv(name); value != nullptr) text += std::string(" ") + name + "=" + value;
   return text;
 }
 
@@ -53,12 +87,7 @@ std::string host_compiler() {
 
 std::string host_identity() {
   const std::string path = host_compiler();
-  std::error_code ignored;
-  const std::filesystem::path file = std::filesystem::canonical(path, ignored);
-  struct stat status {};
-  stat(file.c_str(), &status);
-  return "host " + file.string() + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) +
-         "." + std::to_string(status.st_mtim.tv_nsec) + " " + processor() + " " +
+  return "host" + state_of(path) + others_of(path) + environment() + " " + processor() + " " +
          std::to_string(device_headers_hash()) + " " + std::string{translator_version()};
 }
 

@@ -1,12 +1,15 @@
 // compile/included_files.cpp - the files that a source includes, as far as a cache has to know them.
 #include "compile/included_files.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace weir::compile {
 namespace {
@@ -20,9 +23,11 @@ std::string_view without_blanks(std::string_view text) noexcept {
 
 class include_search {
  public:
-  explicit include_search(const request& what) : what_{what} {}
+  explicit include_search(const request& what) : what_{what}, paths_{what.include_paths} {}
 
   included_files run() {
+    options();
+    environment();
     scan(what_.source, "");
     for (const auto& [name, text] : what_.headers) scan(text, "");
     // Those that are found are scanned in turn.
@@ -35,10 +40,36 @@ class include_search {
   }
 
  private:
+  // The compiler's own options may name files and folders: those that are not understood are not cached.
+  void options() {
+    constexpr std::string_view forms[] = {"--include-path=", "-I"};
+    for (const std::string_view option : what_.extra) {
+      const auto* const form = std::ranges::find_if(forms, [&](std::string_view f) { return option.starts_with(f); });
+      if (form != std::end(forms) && option.size() > form->size())
+        paths_.emplace_back(option.substr(form->size()));
+      else if (option.starts_with("-I") || option.starts_with("-i") || option.starts_with("--i") ||
+               option.starts_with('@') || option.find("pre-include") != std::string_view::npos)
+        found_.is_complete = false;
+    }
+  }
+
+  void environment() {
+    for (const char* const name : {"CPATH", "CPLUS_INCLUDE_PATH"}) {
+      const char* const value = std::getenv(name);
+      std::string_view rest = value != nullptr ? value : "";
+      while (!rest.empty()) {
+        const std::string_view folder = rest.substr(0, rest.find(':'));
+        if (!folder.empty()) paths_.emplace_back(folder);
+        rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+      }
+    }
+  }
+
   // A comment between the words, or a line that goes on behind a backslash, hides an #include from a search by lines:
   // whoever writes that is not cached.
   void scan(std::string_view text, const std::filesystem::path& folder) {
     if (text.find("__has_include") != std::string_view::npos) found_.is_complete = false;
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a mark of UTF-8
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       std::string_view line = without_blanks(text.substr(0, end));
@@ -51,7 +82,9 @@ class include_search {
         continue;
       }
       line = without_blanks(line.substr(is_digraph ? 2 : 1));
-      if (line.starts_with("/*") || line.starts_with('\\')) {
+      const std::string_view word = line.substr(0, line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
+      const std::string_view behind = line.substr(word.size());
+      if (behind.starts_with("/*") || behind.starts_with('\\')) {
         found_.is_complete = false;
         continue;
       }
@@ -72,7 +105,8 @@ class include_search {
   // In every place that a compiler might find it in: which it takes depends on the compiler.
   void look_for(const std::string& name, bool quoted, const std::filesystem::path& folder) {
     if (quoted) add(folder.empty() ? std::filesystem::path{name} : folder / name);
-    for (const std::string& path : what_.include_paths) add(std::filesystem::path{path} / name);
+    if (name.starts_with('/')) add(name);
+    for (const std::string& path : paths_) add(std::filesystem::path{path} / name);
   }
 
   void add(const std::filesystem::path& path) {
@@ -87,6 +121,7 @@ class include_search {
   }
 
   const request& what_;
+  std::vector<std::string> paths_;
   included_files found_;
   std::set<std::string> seen_;
 };

@@ -45,6 +45,11 @@ process_result run_process(const std::vector<std::string>& arguments, const std:
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+#if defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);  // the program's files are not its own
+#endif
+#endif
   // A host program may block signals or ignore SIGPIPE; a compiler expects neither.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -99,7 +104,7 @@ std::string find_program(const std::string& name) {
     const std::size_t colon = rest.find(':');
     const std::string folder(rest.substr(0, colon));
     std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    if (runs(candidate)) return candidate;
+    if (runs(candidate)) return candidate.starts_with('/') ? candidate : std::filesystem::absolute(candidate).string();
     if (colon == rest.npos) return {};
     rest.remove_prefix(colon + 1);
   }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,14 +56,15 @@ TEST_F(Cache, GivesWhatWasPut) {
 TEST_F(Cache, KeepsItToItself) {
   cache.put("key", some_product());
   EXPECT_EQ(fs::status(cache.folder()).permissions(), fs::perms::owner_all);
-  EXPECT_EQ(fs::status(fs::path{cache.folder()} / "key").permissions(), fs::perms::owner_read | fs::perms::owner_write);
-  fs::permissions(fs::path{cache.folder()} / "key", fs::perms::group_write, fs::perm_options::add);
+  EXPECT_EQ(fs::status(fs::path{cache.folder()} / "key.weir").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(fs::path{cache.folder()} / "key.weir", fs::perms::group_write, fs::perm_options::add);
   EXPECT_FALSE(cache.find("key")) << "somebody else may have written it";
 }
 
 // Cut at any byte, longer, with any bit changed, or another key's.
 TEST_F(Cache, WhatIsNotWholeIsMadeAnew) {
-  const fs::path path = fs::path{cache.folder()} / "key";
+  const fs::path path = fs::path{cache.folder()} / "key.weir";
   cache.put("key", some_product());
   std::ifstream in{path, std::ios::binary};
   const std::string good{std::istreambuf_iterator<char>{in}, {}};
@@ -80,7 +82,7 @@ TEST_F(Cache, WhatIsNotWholeIsMadeAnew) {
     expect_nothing_in(bad);
   }
   cache.put("other", some_product());
-  fs::rename(fs::path{cache.folder()} / "other", path);
+  fs::rename(fs::path{cache.folder()} / "other.weir", path);
   EXPECT_FALSE(cache.find("key"));
 }
 
@@ -89,7 +91,7 @@ TEST_F(Cache, TheOldestGoWhereThereAreTooMany) {
   for (const char* const key : {"a", "b", "c"}) {
     small.put(key, some_product(3000));
     // Older than what comes, however coarse the clock of the file system.
-    const fs::path path = folder.path() / key;
+    const fs::path path = folder.path() / (std::string{key} + ".weir");
     fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours{'d' - *key});
   }
   EXPECT_TRUE(small.find("a"));  // used last
@@ -99,14 +101,46 @@ TEST_F(Cache, TheOldestGoWhereThereAreTooMany) {
   EXPECT_TRUE(small.find("d"));
 }
 
+// Somebody may name a folder that is not its own.
+TEST_F(Cache, FilesOfOthersStay) {
+  const disk_cache small{folder.path(), 10000};
+  const fs::path letter = folder.path() / "letter.txt", draft = folder.path() / ".new-draft";
+  for (const fs::path& file : {letter, draft}) {
+    std::ofstream{file} << std::string(20000, 'x');
+    fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours{48});
+  }
+  small.put("a", some_product(6000));
+  small.put("b", some_product(6000));
+  EXPECT_TRUE(fs::exists(letter));
+  EXPECT_TRUE(fs::exists(draft));
+  EXPECT_NE(small.find("a").has_value(), small.find("b").has_value());
+}
+
+// It could be written by nobody and waited for, or be larger than any memory.
+TEST_F(Cache, WhatIsNoProductIsNotReadForLong) {
+  cache.put("key", some_product());
+  const fs::path path = fs::path{cache.folder()} / "key.weir";
+  fs::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(cache.find("key"));
+  fs::remove(path);
+  std::ofstream{path} << "x";
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  fs::resize_file(path, std::uintmax_t{1} << 42);
+  EXPECT_FALSE(cache.find("key"));
+  fs::remove(path);
+  fs::create_directory(path);
+  EXPECT_FALSE(cache.find("key"));
+}
+
 TEST_F(Cache, LeftoversGo) {
-  std::ofstream{folder.path() / ".new-abandoned"} << "half";
-  std::ofstream{folder.path() / ".new-under way"} << "half";
-  const fs::path abandoned = folder.path() / ".new-abandoned";
+  std::ofstream{folder.path() / ".weir-new-abandoned"} << "half";
+  std::ofstream{folder.path() / ".weir-new-under way"} << "half";
+  const fs::path abandoned = folder.path() / ".weir-new-abandoned";
   fs::last_write_time(abandoned, fs::last_write_time(abandoned) - std::chrono::hours{2});
   disk_cache{folder.path()}.put("key", some_product());
   EXPECT_FALSE(fs::exists(abandoned));
-  EXPECT_TRUE(fs::exists(folder.path() / ".new-under way"));
+  EXPECT_TRUE(fs::exists(folder.path() / ".weir-new-under way"));
 }
 
 TEST_F(Cache, WithoutAFolderThereIsNothing) {
@@ -205,6 +239,34 @@ TEST(CacheKey, IsOfIncludedFiles) {
   EXPECT_NE(one, cache_key(what, ""));
   what.source = "#include NAME\n";
   EXPECT_FALSE(cache_key(what, ""));
+}
+
+// By whichever way the compiler is told where they are.
+TEST(CacheKey, IsOfFilesThatOptionsAndTheEnvironmentTellOf) {
+  const test::own_folder folder;
+  const auto changes_with_the_file = [&](const request& what) {
+    std::ofstream{folder.path() / "a.h"} << "1";
+    const auto one = cache_key(what, "");
+    std::ofstream{folder.path() / "a.h"} << "2";
+    return one != cache_key(what, "");
+  };
+  request what;
+  what.source = "\xEF\xBB\xBF#include \"a.h\"\n";
+  EXPECT_FALSE(changes_with_the_file(what));
+  ::setenv("CPLUS_INCLUDE_PATH", ("/nowhere:" + folder.path().string()).c_str(), 1);
+  EXPECT_TRUE(changes_with_the_file(what));
+  ::unsetenv("CPLUS_INCLUDE_PATH");
+  what.extra = {"-I" + folder.path().string()};
+  EXPECT_TRUE(changes_with_the_file(what));
+  what.extra = {"--include-path=" + folder.path().string()};
+  EXPECT_TRUE(changes_with_the_file(what));
+  for (const char* const option : {"-I", "-include", "-isystem", "-iquote", "@options", "--pre-include=a.h"}) {
+    what.extra = {option, folder.path()};
+    EXPECT_FALSE(cache_key(what, "")) << option;
+  }
+  what.extra = {};
+  what.source = "#include <" + (folder.path() / "a.h").string() + ">\n";
+  EXPECT_TRUE(changes_with_the_file(what));
 }
 
 // The environment, which is the process's: one test changes it, and puts it back.

@@ -1,8 +1,13 @@
 // tests/compile/compiler_test.cpp - how the host's compiler is found and asked, and what it says.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "compile/headers_folder.hpp"
 #include "compile/private_folder.hpp"
 #include "compiled.hpp"
 
@@ -84,6 +89,7 @@ TEST_P(HostCompiler, DefinesMayBeAnyWord) {
 
 TEST_P(HostCompiler, LeavesNothingBehind) {
   const compile::private_folder folder;
+  made("__global__ void k() {}");  // the device's headers stay until the process ends
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "";
   setenv("TMPDIR", folder.path().c_str(), 1);
@@ -95,6 +101,72 @@ TEST_P(HostCompiler, LeavesNothingBehind) {
   else
     unsetenv("TMPDIR");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// The device's headers are written once, and again for a process that is forked or where somebody has removed them.
+TEST_P(HostCompiler, WritesTheDevicesHeadersOnce) {
+  const std::filesystem::path first = compile::headers_folder();
+  EXPECT_EQ(compile::headers_folder(), first);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::filesystem::path own = compile::headers_folder();
+    const bool good = own != first && std::filesystem::exists(own / "weir" / "prelude.h");
+    std::filesystem::remove_all(own);
+    _exit(good ? 0 : 1);
+  }
+  int status = 1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::exists(first / "weir" / "prelude.h"));
+  std::filesystem::remove_all(first);
+  made("__global__ void k() {}");
+  EXPECT_NE(compile::headers_folder(), first);
+}
+
+TEST_P(HostCompiler, IsGivenNoFilesOfTheProgram) {
+  const int own = open("/dev/null", O_RDONLY);
+  ASSERT_GT(own, 2);
+  const compile::process_result seen = compile::run_process({"/bin/ls", "/proc/self/fd"}, "/");
+  close(own);
+  EXPECT_EQ(seen.output, "0\n1\n2\n3\n");  // the last is that of the folder that is listed
+}
+
+TEST_P(HostCompiler, IsFoundByARelativePath) {
+  const compile::private_folder folder;
+  std::filesystem::create_symlink(compile::find_program(GetParam()), folder.path() / "own-compiler");
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (std::filesystem::proximate(folder.path()).string() + ":" + path).c_str(), 1);
+  setenv("WEIR_CXX", "own-compiler", 1);
+  EXPECT_EQ(made("__global__ void k() {}").log, "");
+  setenv("PATH", path.c_str(), 1);
+}
+
+// Also where the folder for temporary files has a name that a shell would take apart.
+TEST_P(HostCompiler, TakesAnyPath) {
+  const compile::private_folder folder;
+  const std::filesystem::path odd = folder.path() / "a b'c\"d$e;f";
+  std::filesystem::create_directories(odd);
+  std::ofstream{odd / "part.h"} << "#define PART 3\n";
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "/tmp";
+  setenv("TMPDIR", odd.c_str(), 1);
+  compile::request what;
+  what.name = (odd / "k.cu").string();
+  what.include_paths = {odd.string()};
+  what.source = "#include \"part.h\"\nextern \"C\" __global__ void k(int* x) { __syncthreads(); *x = PART; }\n";
+  device_image image{compile::for_host(what)};
+  int x = 0;
+  image.launch("k", {}, &x);
+  EXPECT_EQ(x, 3);
+  what.source += "wrong\n";
+  try {
+    (void)compile::for_host(what);
+    ADD_FAILURE();
+  } catch (const compile::failure& f) {
+    EXPECT_NE(f.log().find("k.cu:3:"), std::string::npos) << f.log();
+  }
+  setenv("TMPDIR", kept.c_str(), 1);
 }
 
 TEST_P(HostCompiler, ImagesOfOneSourceAreTheSame) {

@@ -48,6 +48,9 @@ TEST_F(IncludedFiles, WhatOnlyAPreprocessorKnowsIsSaid) {
   EXPECT_FALSE(of("/* x */ #include <a.h>\n").is_complete);
   EXPECT_FALSE(of("# /* x */ include <a.h>\n").is_complete);
   EXPECT_FALSE(of("#\\\ninclude <a.h>\n").is_complete);
+  EXPECT_FALSE(of("#incl\\\nude <a.h>\n").is_complete);
+  EXPECT_FALSE(of("#include/**/<a.h>\n").is_complete);
+  EXPECT_TRUE(of("#define A \\\n 1\n").is_complete);
   EXPECT_TRUE(of("// #include nothing\nint included;\n").is_complete);
 }
 
