@@ -105,7 +105,7 @@ class fissioner {
   }
 
   std::string shared(token_range s) {
-    if (!t_.contains(s, "extern")) return variables_.shared(s);
+    if (!t_.contains(s, "extern")) return variables_.shared(s, in_loop_);
     const std::string text = dynamic_(s.begin);
     if (text.empty()) throw not_understood{};
     return " " + text;

@@ -245,7 +245,10 @@ std::string fission_variables::stored(const declaration_text& d, std::string& ar
   return text;
 }
 
-std::string fission_variables::shared(token_range s) {
+std::string fission_variables::shared(token_range s, bool in_loop) {
+  // The block runs in one call, so what outlives no turn of a loop lies on its stack: no loop asks where the thread's own
+  // memory is, and the compiler sees that nothing else points there.
+  const std::string_view storage = in_loop ? "static __thread " : "";
   std::string text = " ";
   bool before = true;
   int depth = 0;
@@ -256,7 +259,7 @@ std::string fission_variables::shared(token_range s) {
     if (t_.is(i, ")") || t_.is(i, "]")) --depth;
     if (depth == 0 && t_[i].identifier() && one_of(t_[i + 1], {"[", ";", ","})) shared_.insert(std::string(t_[i].text));
     if (t_.is(i, "__shared__"))
-      text += std::exchange(before, false) ? "static __thread " : "";
+      text += std::exchange(before, false) ? storage : "";
     else
       text += std::string(t_[i].text) + " ";
   }

@@ -43,7 +43,7 @@ class fission_variables {
   // A declaration of variables of which there is one a thread, made in `arrays`; the answer is what stands in the loop.
   [[nodiscard]] std::string stored(const declaration_text& d, std::string& arrays);
   // A declaration of shared memory.
-  [[nodiscard]] std::string shared(token_range statement);
+  [[nodiscard]] std::string shared(token_range statement, bool in_loop);
 
   // What makes those that were visible at `mark` visible in a loop over the threads.
   [[nodiscard]] std::string bound(const statements& region, std::size_t mark) const;

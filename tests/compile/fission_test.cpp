@@ -123,6 +123,23 @@ extern "C" __global__ void shares_within(const float* x, float* out, int n) {
   __syncthreads();
   out[threadIdx.x] = mine;
 }
+extern "C" __global__ void keeps_from_turn_to_turn(const float* x, float* out, int n) {
+  for (int i = 0; i < 3; ++i) {
+    if (n > 0) {
+      __shared__ float s[64];
+      if (i == 0) s[threadIdx.x] = x[threadIdx.x];
+      __syncthreads();
+      s[threadIdx.x] += 1;
+      if (i == 2) out[threadIdx.x] = s[threadIdx.x];
+    }
+    if (n > 1) {
+      __shared__ float other[64];
+      other[threadIdx.x] = -1;
+      __syncthreads();
+      out[64 + threadIdx.x] = other[63 - threadIdx.x];
+    }
+  }
+}
 extern "C" __global__ void histogram(const float* x, float* out, int n) {
   __shared__ unsigned bins[16];
   if (threadIdx.x < 16) bins[threadIdx.x] = 0;
@@ -142,6 +159,7 @@ extern "C" __global__ void histogram(const float* x, float* out, int n) {
   same(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}});
   same(image, "leaves_uniformly", {{1, 1, 1}, {64, 1, 1}}, 250);
   same(image, "shares_within", {{1, 1, 1}, {64, 1, 1}});
+  same(image, "keeps_from_turn_to_turn", {{1, 1, 1}, {64, 1, 1}});
   same(image, "histogram", {{1, 1, 1}, {32, 2, 1}}, 500);
 }
 
