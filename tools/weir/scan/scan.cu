@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) of_block = 0;
   __syncthreads();
   const unsigned end = count - blockIdx.x * tile;
-  const unsigned size = min(tile, end);
+  const unsigned size = min(end, tile);
   uint4 rest = {};
   for (unsigned row = (size + threads - 1) / threads; row-- > 0;) {
     const unsigned from_end = row * threads + threadIdx.x;
@@ -78,34 +78,27 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) atomicXor(result, product(of_block, power(128ull * tile * blockIdx.x)));
 }
 
-// Neighbouring threads, and neighbouring bytes of a thread, count in different ones of four counters: equal bytes, which
-// files are full of, would wait for each other.
-struct counters {
-  unsigned of[4][256 + 8];  // the same byte's lie in different banks
-};
-
-__device__ void count_word(counters& all, unsigned word) {
-  for (unsigned i = 0; i < 4; ++i, word >>= 8) atomicAdd_block(&all.of[(threadIdx.x + i) % 4][word & 255], 1u);
+// Neighbouring bytes count in different ones of four counters: equal ones, which files are full of, would wait for each other.
+__device__ void count_word(unsigned (&counters)[4][256], unsigned long long word) {
+  for (unsigned i = 0; i < 8; ++i) atomicAdd_block(&counters[i % 4][word >> 8 * i & 255], 1u);
 }
 
 // Adds to counts[b] how often the byte b is in the units.
 __global__ void __launch_bounds__(threads)
-    count_bytes(const uint4* units, unsigned count, unsigned tile, unsigned* counts) {
-  __shared__ counters own;
-  for (unsigned b = threadIdx.x; b < 256; b += threads) own.of[0][b] = own.of[1][b] = own.of[2][b] = own.of[3][b] = 0;
+    count_bytes(const ulonglong2* units, unsigned count, unsigned tile, unsigned* counts) {
+  __shared__ unsigned own[4][256];
+  for (unsigned b = threadIdx.x; b < 256; b += threads) own[0][b] = own[1][b] = own[2][b] = own[3][b] = 0;
   __syncthreads();
   const unsigned end = count - blockIdx.x * tile;
-  const unsigned begin = end - min(tile, end);
+  const unsigned begin = end - min(end, tile);
   for (unsigned i = begin + threadIdx.x; i < end; i += threads) {
-    const uint4 unit = units[i];
+    const ulonglong2 unit = units[i];
     count_word(own, unit.x);
     count_word(own, unit.y);
-    count_word(own, unit.z);
-    count_word(own, unit.w);
   }
   __syncthreads();
   for (unsigned b = threadIdx.x; b < 256; b += threads) {
-    const unsigned sum = own.of[0][b] + own.of[1][b] + own.of[2][b] + own.of[3][b];
-    if (sum != 0) atomicAdd(counts + b, sum);
+    const unsigned sum = own[0][b] + own[1][b] + own[2][b] + own[3][b];
+    if (sum != 0) atomicAdd(&counts[b], sum);
   }
 }
