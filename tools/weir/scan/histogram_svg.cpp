@@ -12,10 +12,10 @@ namespace weir::tool::scan {
 namespace {
 
 constexpr double width = 760;
-constexpr double height = 300;
+constexpr double height = 304;
 constexpr double left = 70;
-constexpr double top = 48;
-constexpr double bottom = 252;
+constexpr double top = 56;
+constexpr double bottom = 256;
 constexpr double bar = 2.625;  // 256 of them
 constexpr double right = left + 256 * bar;
 
@@ -87,9 +87,9 @@ std::string histogram_svg(const findings& found, std::string_view title) {
       width, height, name);
   svg += style;
   svg += fmt::format("  <rect class=\"ground\" width=\"{:g}\" height=\"{:g}\"/>\n", width, height);
-  svg += fmt::format("  <text class=\"title\" x=\"{:g}\" y=\"28\">{}</text>\n", left, name);
+  svg += fmt::format("  <text class=\"title\" x=\"{:g}\" y=\"24\">{}</text>\n", left, name);
   svg +=
-      text_at(right, 28, "end",
+      text_at(left, 44, "start",
               fmt::format("{:.0f} bytes, CRC-32 {:08x}, {:.4f} bits a byte", all, found.crc, entropy_of(found.counts)));
   svg += text_band() + scale();
   for (unsigned byte = 0; byte < 256; ++byte) {

@@ -27,20 +27,24 @@ unsigned tile_bytes(std::size_t bytes, unsigned blocks) {
 }  // namespace
 
 kernels::kernels(weir::device device) : blocks_{useful_blocks(device)} {
+  // [compile]
   const module code = program{std::string{kernel_text()}, {.name = "scan.cu"}}.compile(device);
   remainder_ = code.kernel("remainder");
   count_bytes_ = code.kernel("count_bytes");
   const stream s{device};
   launch(s, {.block = {256}}, code.kernel("prepare"));
   s.sync();
+  // [/compile]
 }
 
 void kernels::queue(stream_ref s, std::span<const std::byte> units, std::span<std::uint32_t> found) const {
+  // [launch]
   const auto count = static_cast<unsigned>(units.size() / unit_bytes);
   const unsigned tile = tile_bytes(units.size(), blocks_) / unit_bytes;
   const launch_config config{.grid = {(count + tile - 1) / tile}, .block = {threads}};
   launch(s, config, remainder_, in(units), count, tile, inout(found.first(1)));
   launch(s, config, count_bytes_, in(units), count, tile, inout(found.subspan(1)));
+  // [/launch]
 }
 
 }  // namespace weir::tool::scan

@@ -9,8 +9,8 @@
 
 namespace weir::tool::scan {
 
-// Reading is what a GPU waits for: one thread copies some 8 GB/s out of the system's page cache, a bus takes 50. Half of
-// the processors, because on an embedded device the kernels need some, too.
+// Reading is what a GPU waits for: what one thread copies out of the system's page cache is a fraction of what a bus takes.
+// Half of the processors, because on an embedded device the kernels need some, too.
 [[nodiscard]] inline int useful_readers() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency() / 2), 1, 8);
 }

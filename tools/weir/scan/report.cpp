@@ -31,8 +31,8 @@ nlohmann::ordered_json json_of(const measured& m) {
 
 double measured::gb_per_s(std::size_t column) const { return tool::gb_per_s(bytes, seconds[column]); }
 
-double report::of_limit(std::size_t column) const {
-  return std::max(copies.seconds[column], kernels.seconds[column]) / from_memory.seconds[column];
+double report::of_the_slower(std::size_t column) const {
+  return std::max(copies.seconds[column], kernels.seconds[column]) / both.seconds[column];
 }
 
 std::string to_text(const report& r, bool utf8) {
@@ -46,20 +46,22 @@ std::string to_text(const report& r, bool utf8) {
                       plural(readers, "thread"));
   text += fmt::format("  crc-32      {:08x}\n", r.found.crc);
   text += fmt::format("  entropy     {:.4f} bits a byte\n", entropy_of(r.found.counts));
-  text += fmt::format("  checked     zlib and a plain loop say the same, at {:.2f} GB/s on {}\n",
+  text += fmt::format("  checked     by zlib and a plain loop, which find the same at {:.2f} GB/s on {}\n",
                       gb_per_s(r.bytes, r.host_seconds), plural(readers, "thread"));
   if (!r.picture.empty()) text += fmt::format("  drawn to    {}\n", r.picture);
   text += "\n" + histogram_text(r.found.counts, utf8);
   text += fmt::format("\n  {:<13}{:>14}{:>14}{:>14}\n", "", "1 stream", plural(streams, "stream"), "from graphs");
-  for (const measured* m : {&r.from_file, &r.from_memory, &r.copies, &r.kernels}) text += row(*m);
-  text += fmt::format("  {:<13}", "of the limit");
-  for (std::size_t c = 0; c < columns; ++c) text += fmt::format("{:>12.0f} %", r.of_limit(c) * 100);
-  return text + "\n";
+  text += row(r.copies) + row(r.kernels) + row(r.both);
+  text += fmt::format("  {:<13}", "of the slower");
+  for (std::size_t c = 0; c < columns; ++c) text += fmt::format("{:>9.0f} %   ", r.of_the_slower(c) * 100);
+  text.erase(text.find_last_not_of(' ') + 1);
+  text += "\n" + row(r.from_file);
+  return text;
 }
 
 std::string to_json(const report& r) {
-  nlohmann::ordered_json limit;
-  for (std::size_t c = 0; c < columns; ++c) limit.push_back(r.of_limit(c));
+  nlohmann::ordered_json shares;
+  for (std::size_t c = 0; c < columns; ++c) shares.push_back(r.of_the_slower(c));
   nlohmann::ordered_json report{
       {"file", r.file},
       {"bytes", r.bytes},
@@ -78,9 +80,8 @@ std::string to_json(const report& r) {
       {"counts", r.found.counts},
       {"host_gb_per_s", gb_per_s(r.bytes, r.host_seconds)},
   };
-  for (const measured* m : {&r.from_file, &r.from_memory, &r.copies, &r.kernels})
-    report[std::string{m->key}] = json_of(*m);
-  report["of_limit"] = limit;
+  for (const measured* m : {&r.copies, &r.kernels, &r.both, &r.from_file}) report[std::string{m->key}] = json_of(*m);
+  report["of_the_slower"] = shares;
   report["picture"] = r.picture.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(r.picture);
   // File names are bytes; what is no UTF-8 in them is replaced.
   return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -34,14 +34,14 @@ struct report {
   double preparation_seconds = 0;  // to compile the kernels, or find them compiled, and load them
   findings found;                  // by the device and by the host
   double host_seconds = 0;
-  measured from_file;
-  measured from_memory;
   measured copies;
   measured kernels;
+  measured both;        // of chunks that are in pinned memory
+  measured from_file;   // and reading
   std::string picture;  // the file that the histogram was drawn to; empty if none was asked for
 
-  // The throughput from memory, beside the slower of copies and kernels alone.
-  [[nodiscard]] double of_limit(std::size_t column) const;
+  // The throughput of both, beside that of the slower of them alone.
+  [[nodiscard]] double of_the_slower(std::size_t column) const;
 };
 
 // With box and block characters, or in ASCII.

@@ -77,17 +77,17 @@ void measure(const input_file& file, const kernels& code, report& r) {
   const std::uint64_t chunks = r.how.chunks(std::min(file.size(), most_from_memory));
   progress bar{file.size() * columns * static_cast<unsigned>(r.passes)};
   const watcher watch = [&](std::size_t bytes) { bar.advance(bytes); };
-  times from_file;
-  times from_memory;
   times copies;
   times kernels;
+  times both;
+  times from_file;
   for (int pass = 0; pass < r.passes; ++pass) {
     for (std::size_t c = 0; c < columns; ++c) {
       job& j = ways[c].of;
       const result whole = j.run(ways[c].how, watch);
       check(whole.found, r.found);
       from_file[c].add(whole.seconds);
-      from_memory[c].add(j.run_in_memory(ways[c].how, {}, chunks));
+      both[c].add(j.run_in_memory(ways[c].how, {}, chunks));
       copies[c].add(j.run_in_memory(ways[c].how, {.kernels = false}, chunks));
       kernels[c].add(j.run_in_memory(ways[c].how, {.copies = false}, chunks));
     }
@@ -98,10 +98,10 @@ void measure(const input_file& file, const kernels& code, report& r) {
     return m;
   };
   const std::uint64_t in_memory = chunks * r.how.chunk_bytes;
-  r.from_file = add("from the file", "from_file", file.size(), from_file);
-  r.from_memory = add("from memory", "from_memory", in_memory, from_memory);
   r.copies = add("copies alone", "copies", in_memory, copies);
   r.kernels = add("kernels alone", "kernels", in_memory, kernels);
+  r.both = add("both", "both", in_memory, both);
+  r.from_file = add("from the file", "from_file", file.size(), from_file);
 }
 
 void scan_file(const options& options) {

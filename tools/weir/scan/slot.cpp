@@ -28,11 +28,13 @@ void slot::set(parts which, bool replay) {
   parts_ = which;
   replayed_.reset();
   if (!replay) return;
+  // [capture]
   replayed_ = capture(stream_, [&] { queue(chunk_bytes_); }).instantiate();
+  // [/capture]
   replayed_->upload(stream_);
 }
 
-// [job]
+// [queue]
 void slot::queue(std::size_t bytes) {
   // Kernels read whole units. Zeros in front change no remainder, so a chunk lies at the end of them.
   const auto units = std::span{room_.data(), room_.size()}.last(whole_units(bytes));
@@ -46,6 +48,7 @@ void slot::queue(std::size_t bytes) {
   if (parts_.kernels) kernels_.queue(stream_, units, {found_.data(), found_.size()});
   copy(stream_, found_, told_);
 }
+// [/queue]
 
 void slot::start(std::uint64_t chunk, std::size_t bytes) {
   if (replayed_ && bytes == chunk_bytes_) {
@@ -64,6 +67,5 @@ void slot::finish() {
   busy_ = false;
   told_[1] -= static_cast<std::uint32_t>(whole_units(bytes_) - bytes_);  // the zeros in front are none of the chunk's
 }
-// [/job]
 
 }  // namespace weir::tool::scan
