@@ -36,7 +36,7 @@ TEST_F(Function, KnowsItsParameters) {
   EXPECT_EQ(offset, 8u);
   EXPECT_EQ(driver.cuFuncGetParamInfo(add, 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncGetParamInfo(add, 0, nullptr, &size), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuFuncGetParamInfo(nullptr, 0, &offset, &size), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuFuncGetParamInfo(nullptr, 0, &offset, &size), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Function, TellsHowItWasCompiled) {
@@ -88,7 +88,7 @@ TEST_F(Function, RefusesWhatCannotBeSet) {
   EXPECT_EQ(driver.cuFuncSetAttribute(add, carveout, 101), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncSetAttribute(add, carveout, -2), CUDA_ERROR_INVALID_VALUE);
   constexpr auto width = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
-  EXPECT_EQ(driver.cuFuncSetAttribute(m.function("in_cluster"), width, 4), CUDA_ERROR_NOT_PERMITTED);
+  EXPECT_EQ(driver.cuFuncSetAttribute(m.function("in_cluster"), width, 4), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuFuncSetAttribute(add, width, 4), CUDA_SUCCESS);
   EXPECT_EQ(attribute(add, width), 4);
 }

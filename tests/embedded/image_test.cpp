@@ -156,9 +156,10 @@ TEST_F(Image, OfAFileLoads) {
   EXPECT_EQ(driver.cuModuleLoad(&made, WEIR_IMAGE_NUMBERS), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuModuleUnload(made), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuModuleLoad(&made, "/nowhere/no.module"), CUDA_ERROR_FILE_NOT_FOUND);
-  EXPECT_EQ(driver.cuModuleLoad(&made, "/"), CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_EQ(driver.cuModuleLoad(&made, "/"), CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(driver.cuModuleLoad(&made, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(driver.cuModuleLoad(&made, "/dev/null"), CUDA_ERROR_FILE_NOT_FOUND);
+  EXPECT_EQ(driver.cuModuleLoad(&made, "/dev/null"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(driver.cuModuleLoad(&made, ""), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuModuleLoad(&made, WEIR_IMAGE_STRANGER), CUDA_ERROR_INVALID_IMAGE);
 }
 

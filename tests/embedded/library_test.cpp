@@ -83,19 +83,44 @@ TEST_F(Library, KernelsNeedNoContext) {
   CUlibrary in = nullptr;
   EXPECT_EQ(driver.cuKernelGetLibrary(&in, kernel("reverse")), CUDA_SUCCESS);
   EXPECT_EQ(in, library);
-  std::size_t offset = 0;
-  std::size_t size = 0;
-  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size), CUDA_SUCCESS);
-  EXPECT_EQ(offset, 8u);
-  EXPECT_EQ(size, 8u);
-  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
   int threads = 0;
   EXPECT_EQ(driver.cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel("reverse"), 0),
             CUDA_SUCCESS);
   EXPECT_EQ(threads, 256);
   CUfunction none = nullptr;
   EXPECT_EQ(driver.cuKernelGetFunction(&none, kernel("add")), CUDA_ERROR_INVALID_CONTEXT);
+  CUdeviceptr managed = 0;
+  std::size_t bytes = 0;
+  EXPECT_EQ(driver.cuLibraryGetManaged(&managed, &bytes, library, "shared_with_host"), CUDA_SUCCESS);
+  EXPECT_EQ(bytes, 8u);
+  // Parameters are told in a context only.
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size), CUDA_ERROR_INVALID_CONTEXT);
   ASSERT_EQ(driver.cuCtxPushCurrent_v2(popped), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 1, &offset, &size), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(size, 8u);
+  EXPECT_EQ(driver.cuKernelGetParamInfo(kernel("add"), 3, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuKernelGetParamInfo(nullptr, 1, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Code is compiled when it is used: until then nobody says that it is none.
+TEST_F(Library, OfJunkIsRefusedWhenItIsUsed) {
+  const std::pair<const char*, CUresult> all[] = {{"this is not a module", CUDA_ERROR_INVALID_IMAGE},
+                                                  {".version 7.0\n.bogus {", CUDA_ERROR_INVALID_PTX}};
+  for (const auto& [code, answer] : all) {
+    CUlibrary junk = nullptr;
+    ASSERT_EQ(driver.cuLibraryLoadData(&junk, code, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
+    unsigned count = 0;
+    EXPECT_EQ(driver.cuLibraryGetKernelCount(&count, junk), answer);
+    CUkernel none = nullptr;
+    EXPECT_EQ(driver.cuLibraryGetKernel(&none, junk, "add"), answer);
+    CUmodule module = nullptr;
+    EXPECT_EQ(driver.cuLibraryGetModule(&module, junk), answer);
+    EXPECT_EQ(driver.cuLibraryUnload(junk), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuLibraryGetKernelCount(&count, junk), CUDA_ERROR_INVALID_HANDLE);
+  }
 }
 
 // Each context has a function and variables of its own.
@@ -156,7 +181,7 @@ TEST_F(Library, TellsManagedVariablesApart) {
   EXPECT_EQ(driver.cuLibraryGetGlobal(&at, &bytes, library, "nothing"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuLibraryGetGlobal(nullptr, nullptr, library, "counter"), CUDA_ERROR_INVALID_VALUE);
   void* unified = nullptr;
-  EXPECT_EQ(driver.cuLibraryGetUnifiedFunction(&unified, library, "add"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(driver.cuLibraryGetUnifiedFunction(&unified, library, "add"), CUDA_ERROR_INVALID_VALUE);
 }
 
 // What is set of a kernel is so in every context of the device, unless it is set of the function itself.
@@ -184,12 +209,13 @@ TEST_F(Library, AttributesOfAKernelAreThoseOfItsFunctions) {
   EXPECT_EQ(driver.cuKernelSetCacheConfig(add, static_cast<CUfunc_cache>(4), 0), CUDA_ERROR_INVALID_VALUE);
 }
 
-// A kernel stands for its function of the current context where a function is asked for.
+// A kernel stands for its function of the current context where one is launched or its occupancy is asked, but not where a
+// function says what it is.
 TEST_F(Library, AKernelPassesForAFunction) {
   const CUkernel reverse = kernel("reverse");
-  const char* name = nullptr;
-  EXPECT_EQ(driver.cuFuncGetName(&name, reinterpret_cast<CUfunction>(reverse)), CUDA_SUCCESS);
-  EXPECT_STREQ(name, "reverse");
+  int value = 0;
+  EXPECT_EQ(driver.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, reinterpret_cast<CUfunction>(reverse)),
+            CUDA_ERROR_INVALID_HANDLE);
   int blocks = 0;
   EXPECT_EQ(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<CUfunction>(reverse), 256, 0),
             CUDA_SUCCESS);

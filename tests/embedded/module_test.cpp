@@ -39,6 +39,8 @@ TEST_F(Module, GivesAFunctionOneHandle) {
   EXPECT_EQ(driver.cuModuleGetFunction(&none, m, "nothing"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuModuleGetFunction(nullptr, m, "add"), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuModuleGetFunction(&none, m, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuModuleGetFunction(&none, m, ""), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuModuleGetFunction(&none, nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(Module, ListsItsFunctions) {
@@ -79,6 +81,9 @@ TEST_F(Module, TellsOfAVariableWhatIsAskedFor) {
   EXPECT_EQ(bytes, 64u);
   EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, "nothing"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, nullptr, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuModuleGetGlobal_v2(nullptr, nullptr, m, "table"), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuModuleGetGlobal_v2(&address, &bytes, m, "add"), CUDA_ERROR_INVALID_VALUE);  // it is a function
 }
 
 // A variable is memory of the device: copies and sets keep to its end, and it cannot be freed.
@@ -256,16 +261,22 @@ TEST_F(Module, LogsSayWhy) {
   EXPECT_EQ(driver.cuModuleLoadDataEx(&m, image.data(), 5, options.data(), values.data()),
             CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
   EXPECT_THAT(errors.data(), testing::HasSubstr("weir_test_function_of_nobody"));
-  EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), std::strlen(errors.data()) + 1);
+  EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), std::strlen(errors.data()));
   EXPECT_EQ(news[0], '\0');
   EXPECT_EQ(values[3], nullptr);
-  EXPECT_NE(values[4], nullptr);
+  EXPECT_EQ(values[4], nullptr);  // there was nothing to compile
 
   values = {errors.data(), reinterpret_cast<void*>(std::size_t{5}), news.data(), size, nullptr};
   errors[5] = 'y';
   EXPECT_EQ(driver.cuModuleLoadDataEx(&m, "junk", 5, options.data(), values.data()), CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(std::strlen(errors.data()), 4u);
+  EXPECT_EQ(reinterpret_cast<std::size_t>(values[1]), 5u);  // more than there was room for
   EXPECT_EQ(errors[5], 'y');
+
+  values = {errors.data(), size, news.data(), size, nullptr};
+  EXPECT_EQ(driver.cuModuleLoadDataEx(&m, ".version 7.0\n.bogus {", 5, options.data(), values.data()),
+            CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(values[4], nullptr);
 }
 
 TEST_F(Module, OptionsThatDoNotExistAreRefused) {

@@ -1,6 +1,7 @@
 // entry/device_memory.cpp - cuMemAlloc, cuMemFree and what is asked of a device's memory.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/with_failure.hpp"
 #include "embedded/model/memory.hpp"
 
 namespace weir::embedded::entry {
@@ -48,7 +49,10 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, s
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return guarded_outside_captures([&](model::process&) { return model::memory::free_device(address); });
+  return guarded_outside_captures([&](model::process&) {
+    const CUresult status = model::memory::free_device(address);
+    return address != 0 ? with_failure(status) : status;
+  });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {

@@ -2,6 +2,7 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/entry/new_event.hpp"
+#include "embedded/entry/with_failure.hpp"
 #include "embedded/model/capture.hpp"
 
 #include <utility>
@@ -24,7 +25,7 @@ CUresult cuEventDestroy_v2(CUevent event) {
   return guarded([&](model::process& p) -> CUresult {
     model::event* found = p.events.find(event);
     if (found != nullptr && !found->owner().alive()) return found->owner().status();
-    return found != nullptr ? model::event::destroy(*found, event) : CUDA_ERROR_INVALID_HANDLE;
+    return found != nullptr ? with_failure(model::event::destroy(*found, event)) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 

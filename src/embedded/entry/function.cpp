@@ -1,4 +1,4 @@
-// entry/function.cpp - cuFunc*: functions, and the kernels of libraries that are passed as such.
+// entry/function.cpp - cuFunc*: functions. The kernels of libraries do not pass for them here.
 #include "embedded/model/function.hpp"
 
 #include <memory>
@@ -15,28 +15,35 @@ namespace {
 // Runs body(function) for one that is there, and stays so meanwhile.
 template <class Body>
 CUresult with_function(CUfunction handle, Body&& body) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    model::function* found = nullptr;
-    if (const CUresult status = model::find_function(handle, nullptr, found); status != CUDA_SUCCESS) return status;
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::function* const found = p.functions.find(handle);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult status = found->owner().status(); status != CUDA_SUCCESS) return status;
     const std::shared_ptr<const model::module_image> image = found->image();
     return image ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 
+// The same for a question to which a function that is null is a wrong value.
+template <class Body>
+CUresult with_function_not_null(CUfunction handle, Body&& body) {
+  if (handle == nullptr)
+    return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
+  return with_function(handle, body);
+}
+
 }  // namespace
 
 CUresult cuFuncGetName(const char** name, CUfunction function) {
-  if (name == nullptr || function == nullptr) {
-    return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
-  }
-  return with_function(function, [&](const model::function& found) {
+  if (name == nullptr) return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
+  return with_function_not_null(function, [&](const model::function& found) {
     *name = found.kernel().name;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
-  return with_function(function, [&](const model::function& found) -> CUresult {
+  return with_function_not_null(function, [&](const model::function& found) -> CUresult {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *module = found.in().handle();
     return CUDA_SUCCESS;
@@ -58,7 +65,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
-  return with_function(
+  return with_function_not_null(
       function, [&](const model::function& found) { return tell_parameter(found.kernel(), index, offset, size); });
 }
 

@@ -48,8 +48,12 @@ CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
-  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
-    return tell_parameter(*view.described, index, offset, size);
+  if (kernel == nullptr)
+    return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+    model::context* context = nullptr;
+    const CUresult status = current_context(context);
+    return status == CUDA_SUCCESS ? tell_parameter(*view.described, index, offset, size) : status;
   });
 }
 

@@ -33,6 +33,12 @@ bool are_known(const load_options& given) {
   return true;
 }
 
+// Does it say what code is, rather than that it cannot be had?
+bool is_about_code(CUresult refusal) {
+  return refusal == CUDA_ERROR_INVALID_IMAGE || refusal == CUDA_ERROR_INVALID_PTX ||
+         refusal == CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
 // Loads what take(bytes, complaint) gives.
 template <class Take>
 CUresult load(CUlibrary* library, bool has_source, const jit_options& options, const load_options& more, Take&& take) {
@@ -40,9 +46,11 @@ CUresult load(CUlibrary* library, bool has_source, const jit_options& options, c
     if (library == nullptr || !has_source || !are_known(more)) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
     std::string complaint;
-    CUresult status = take(bytes, complaint);
-    if (status == CUDA_SUCCESS) status = model::libraries::load(std::move(bytes), library, complaint);
-    options.write(complaint);
+    const CUresult refusal = take(bytes, complaint);
+    const bool is_library = refusal == CUDA_SUCCESS || is_about_code(refusal);
+    const CUresult status =
+        is_library ? model::libraries::load(std::move(bytes), refusal, library, complaint) : refusal;
+    options.write(complaint, refusal);
     return status;
   });
 }
@@ -68,7 +76,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
   const auto take = [&](kernel::image_bytes& bytes, std::string& complaint) {
     return kernel::image_bytes::of_file(path, bytes, complaint);
   };
-  return load(library, path != nullptr, given, {options, values, count}, take);
+  return load(library, path != nullptr && *path != '\0', given, {options, values, count}, take);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
@@ -128,7 +136,7 @@ CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const c
     if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     unsigned kernels = 0;
     const CUresult status = model::libraries::count_kernels(library, &kernels);
-    return status == CUDA_SUCCESS ? CUDA_ERROR_NOT_FOUND : status;
+    return status == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : status;
   });
 }
 

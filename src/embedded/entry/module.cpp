@@ -15,14 +15,14 @@ namespace {
 template <class Take>
 CUresult load(CUmodule* module, bool has_source, const jit_options& options, Take&& take) {
   return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
     model::context* context = nullptr;
     if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
     kernel::image_bytes bytes;
     std::string complaint;
     CUresult status = take(bytes, complaint);
     if (status == CUDA_SUCCESS) status = model::modules::load(context->base(), bytes, module, complaint);
-    options.write(complaint);
+    options.write(complaint, status);
     return status;
   });
 }
@@ -47,7 +47,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned option
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load_data(module, image, {}); }
 
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
-  return load(module, path != nullptr, {}, [&](kernel::image_bytes& bytes, std::string& complaint) {
+  return load(module, path != nullptr && *path != '\0', {}, [&](kernel::image_bytes& bytes, std::string& complaint) {
     return kernel::image_bytes::of_file(path, bytes, complaint);
   });
 }
@@ -57,10 +57,8 @@ CUresult cuModuleUnload(CUmodule module) {
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::modules::get_function(module, name, function);
-  });
+  return guarded_outside_host_functions(
+      [&](model::process&) { return model::modules::get_function(module, name, function); });
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
@@ -77,10 +75,8 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmod
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
-  return guarded_outside_host_functions([&](model::process&) -> CUresult {
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return model::modules::get_variable(module, name, address, bytes);
-  });
+  return guarded_outside_host_functions(
+      [&](model::process&) { return model::modules::get_variable(module, name, address, bytes); });
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {

@@ -2,6 +2,7 @@
 #include "embedded/model/occupancy.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "embedded/entry/entry.hpp"
@@ -13,9 +14,13 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Runs body(function, demand) for a function, in the context that a library's kernel is asked about.
+// Runs body(function, demand) for a function, in the context that a library's kernel is asked about: null is the current one,
+// which there has to be.
 template <class Body>
 CUresult with_demand(CUfunction handle, model::context* in, Body&& body) {
+  if (in == nullptr) {
+    if (const CUresult status = current_context(in); status != CUDA_SUCCESS) return status;
+  }
   model::function* found = nullptr;
   if (const CUresult status = model::find_function(handle, in, found); status != CUDA_SUCCESS) return status;
   const std::shared_ptr<const model::module_image> image = found->image();
@@ -26,13 +31,19 @@ bool are_flags(unsigned flags) { return (flags & ~static_cast<unsigned>(CU_OCCUP
 
 unsigned blocks_of(const weir_extent& cluster) { return cluster.x * cluster.y * cluster.z; }
 
-// The cluster that a launch asks for; no blocks where it does not.
-weir_extent cluster_in(const CUlaunchConfig& config) {
+// The cluster that a launch asks for, if it does.
+std::optional<weir_extent> cluster_in(const CUlaunchConfig& config) {
   for (const CUlaunchAttribute& each : std::span{config.attrs, config.attrs != nullptr ? config.numAttrs : 0}) {
     if (each.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    return {each.value.clusterDim.x, each.value.clusterDim.y, each.value.clusterDim.z};
+    return weir_extent{each.value.clusterDim.x, each.value.clusterDim.y, each.value.clusterDim.z};
   }
-  return {0, 0, 0};
+  return std::nullopt;
+}
+
+// Does a launch have whole clusters of that size, which is not larger than the function allows?
+bool fits(const CUlaunchConfig& config, weir_extent cluster, unsigned largest) {
+  return blocks_of(cluster) != 0 && blocks_of(cluster) <= largest && config.gridDimX % cluster.x == 0 &&
+         config.gridDimY % cluster.y == 0 && config.gridDimZ % cluster.z == 0;
 }
 
 unsigned largest_cluster(const model::function& of) {
@@ -54,7 +65,7 @@ CUresult with_launch(CUfunction function, const CUlaunchConfig* config, bool has
     return with_demand(function, in, [&](const model::function& found, const model::block_demand& demand) -> CUresult {
       const unsigned threads = blocks_of({config->blockDimX, config->blockDimY, config->blockDimZ});
       if (threads == 0) return CUDA_ERROR_INVALID_VALUE;
-      return body(found, model::resident_blocks(demand, threads, config->sharedMemBytes));
+      return body(found, model::resident_clustered_blocks(demand, threads, config->sharedMemBytes));
     });
   });
 }
@@ -111,8 +122,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* shared, CUfunction func
 
 CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function, const CUlaunchConfig* config) {
   return with_launch(function, config, blocks != nullptr, [&](const model::function& found, unsigned resident) {
-    const unsigned required = blocks_of(found.cluster());
-    *blocks = static_cast<int>(resident == 0 ? 0 : required != 0 ? required : largest_cluster(found));
+    *blocks = static_cast<int>(resident == 0 ? 0 : largest_cluster(found));
     return CUDA_SUCCESS;
   });
 }
@@ -120,12 +130,17 @@ CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction function, co
 CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
   return with_launch(function, config, clusters != nullptr, [&](const model::function& found, unsigned resident) {
     const weir_extent required = found.cluster();
-    const weir_extent asked = cluster_in(*config);
-    const bool differs = asked.x != required.x || asked.y != required.y || asked.z != required.z;
-    if (blocks_of(required) != 0 && blocks_of(asked) != 0 && differs) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    const unsigned blocks = blocks_of(required) != 0 ? blocks_of(required) : blocks_of(asked);
-    if (blocks == 0 || blocks > largest_cluster(found)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    *clusters = static_cast<int>(model::resident_clusters(blocks, resident));
+    const bool is_required = blocks_of(required) != 0;
+    const std::optional<weir_extent> asked = cluster_in(*config);
+    if (!asked && !is_required) {
+      *clusters = 0;
+      return CUDA_SUCCESS;
+    }
+    const weir_extent cluster = asked.value_or(required);
+    const bool differs = cluster.x != required.x || cluster.y != required.y || cluster.z != required.z;
+    if ((is_required && differs) || !fits(*config, cluster, largest_cluster(found)))
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    *clusters = static_cast<int>(model::resident_clusters(blocks_of(cluster), resident));
     return CUDA_SUCCESS;
   });
 }

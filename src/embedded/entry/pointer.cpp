@@ -67,7 +67,9 @@ extent mapping_of(const allocation& memory) {
   const auto rounded = [&](std::size_t unit) { return (bytes + unit - 1) / unit * unit; };
   switch (memory.kind) {
     case memory_kind::device:
-    case memory_kind::managed: return {memory.start(), rounded(std::size_t{2} << 20)};
+    case memory_kind::managed:
+    case memory_kind::variable:
+    case memory_kind::managed_variable: return {memory.start(), rounded(std::size_t{2} << 20)};
     case memory_kind::pooled:
     case memory_kind::graph: return {memory.start(), rounded(std::size_t{32} << 20)};
     case memory_kind::registered: {
@@ -79,8 +81,6 @@ extent mapping_of(const allocation& memory) {
     case memory_kind::array:
     case memory_kind::mapped:
     case memory_kind::imported:
-    case memory_kind::variable:
-    case memory_kind::managed_variable:
     case memory_kind::opened: break;
   }
   return {memory.start(), bytes};
@@ -88,7 +88,10 @@ extent mapping_of(const allocation& memory) {
 
 CUresult tell(const allocation& of, CUdeviceptr pointer, CUpointer_attribute attribute, void* to) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return write(to, of.owner != nullptr ? of.owner->handle() : CUcontext{nullptr});
+    case CU_POINTER_ATTRIBUTE_CONTEXT: {
+      const bool has_one = of.owner != nullptr && of.kind != memory_kind::managed_variable;
+      return write(to, has_one ? of.owner->handle() : CUcontext{nullptr});
+    }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return write<unsigned>(to, of.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {

@@ -3,6 +3,7 @@
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
 #include "embedded/entry/new_stream.hpp"
+#include "embedded/entry/with_failure.hpp"
 #include "embedded/model/capture.hpp"
 
 namespace weir::embedded::entry {
@@ -55,7 +56,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
       model::context* context = nullptr;
       if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
     }
-    return found != nullptr ? model::stream::destroy(*found, stream) : CUDA_ERROR_INVALID_HANDLE;
+    return found != nullptr ? with_failure(model::stream::destroy(*found, stream)) : CUDA_ERROR_INVALID_HANDLE;
   });
 }
 

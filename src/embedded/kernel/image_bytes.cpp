@@ -112,14 +112,19 @@ CUresult image_bytes::copy_of(const void* image, image_bytes& out, std::string& 
 }
 
 CUresult image_bytes::of_file(const char* path, image_bytes& out, std::string& complaint) {
-  const model::shared_memory file = model::shared_memory::adopt(open(path, O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK a pipe would be waited for.
+  const model::shared_memory file = model::shared_memory::adopt(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
-  if (!file || fstat(file.fd(), &found) != 0 || !S_ISREG(found.st_mode)) {
+  if (!file || fstat(file.fd(), &found) != 0) {
     complaint = std::string{path} + " cannot be read";
     return CUDA_ERROR_FILE_NOT_FOUND;
   }
-  // A zero at the end, for text.
-  std::vector<std::byte> content(static_cast<std::size_t>(found.st_size) + 1);
+  if (S_ISDIR(found.st_mode)) {
+    complaint = std::string{path} + " is a folder";
+    return CUDA_ERROR_OUT_OF_MEMORY;  // a GPU's driver takes it for a file of no end
+  }
+  // A zero at the end, for text. What is no file has no bytes of its own.
+  std::vector<std::byte> content(static_cast<std::size_t>(S_ISREG(found.st_mode) ? found.st_size : 0) + 1);
   if (!read_all(file.fd(), content.data(), content.size() - 1)) {
     complaint = std::string{path} + " cannot be read";
     return CUDA_ERROR_FILE_NOT_FOUND;

@@ -24,7 +24,7 @@ class image_bytes {
   // of the process: CUDA_ERROR_INVALID_IMAGE.
   static abi::CUresult copy_of(const void* image, image_bytes& out, std::string& complaint);
 
-  // Reads a file: CUDA_ERROR_FILE_NOT_FOUND where it cannot be read.
+  // Reads a file: CUDA_ERROR_FILE_NOT_FOUND where it cannot be read, CUDA_ERROR_OUT_OF_MEMORY for a folder.
   static abi::CUresult of_file(const char* path, image_bytes& out, std::string& complaint);
 
   // The same bytes once more: the loader knows a file that it has met, and gives the same variables for it again. Empty

@@ -80,9 +80,9 @@ CUresult set_attribute(const weir_kernel& of, function_settings& in, CUfunction_
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-      if (compiled_cluster(of, which) != 0) return CUDA_ERROR_NOT_PERMITTED;
+      if (compiled_cluster(of, which) != 0) return CUDA_ERROR_INVALID_VALUE;
       break;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: most = 1; break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: value = value != 0 ? 1 : 0; break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       most = CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
       break;

@@ -53,8 +53,7 @@ class function_settings {
 [[nodiscard]] bool tell_attribute(const weir_kernel& of, const function_settings& set, const function_settings* behind,
                                   std::size_t constant_bytes, abi::CUfunction_attribute which, int& out) noexcept;
 
-// Sets one. CUDA_ERROR_INVALID_VALUE for what cannot be set, or not so; CUDA_ERROR_NOT_PERMITTED for a cluster's size
-// that the kernel was compiled for.
+// Sets one. CUDA_ERROR_INVALID_VALUE for what cannot be set, or not so: a cluster's size that the kernel was compiled for.
 abi::CUresult set_attribute(const weir_kernel& of, function_settings& in, abi::CUfunction_attribute which,
                             int value) noexcept;
 

@@ -28,8 +28,9 @@ inline constexpr std::size_t shared_granularity = 128;
 inline constexpr std::size_t shared_sizes[] = {0,         8 * kib,   16 * kib,  32 * kib,  64 * kib,
                                                100 * kib, 132 * kib, 164 * kib, 196 * kib, 228 * kib};
 
-// Multiprocessors are built in groups of these sizes, and what has to run together, a cluster of blocks, runs within one.
-inline constexpr unsigned multiprocessor_groups[] = {18, 18, 18, 16, 16, 16, 16, 14};
+// Multiprocessors are built in groups of these sizes, and what has to run together, a cluster of blocks, runs within one that
+// has a multiprocessor for each of its blocks.
+inline constexpr unsigned multiprocessor_groups[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
 
 inline constexpr unsigned portable_cluster = 8;       // blocks
 inline constexpr unsigned non_portable_cluster = 16;  // where the function allows it

@@ -32,6 +32,12 @@ CUresult with(CUlibrary handle, Body&& body) {
   return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
 }
 
+// The same for what needs its code.
+template <class Body>
+CUresult with_code(CUlibrary handle, Body&& body) {
+  return with(handle, [&](library& found) { return found.image ? body(found) : found.refusal; });
+}
+
 CUkernel handle_of(const library_kernel& of) noexcept {
   return static_cast<CUkernel>(this_process().library_kernels.handle_of(&of));
 }
@@ -70,7 +76,7 @@ class arrival {
   CUresult run(CUlibrary handle, context& in, Body&& body) {
     for (;;) {
       bool lacks_image = false;
-      const CUresult status = with(handle, [&](library& found) -> CUresult {
+      const CUresult status = with_code(handle, [&](library& found) -> CUresult {
         loaded_module* part = nullptr;
         if (const CUresult came = come(found, in, part, lacks_image); came != CUDA_SUCCESS) return came;
         return body(found, *part);
@@ -121,19 +127,22 @@ CUresult tell(const weir_variable* found, CUdeviceptr* address, std::size_t* byt
 
 }  // namespace
 
-CUresult load(kernel::image_bytes bytes, CUlibrary* out, std::string& complaint) {
+CUresult load(kernel::image_bytes bytes, CUresult refusal, CUlibrary* out, std::string& complaint) {
   std::shared_ptr<const module_image> image;
-  kernel::image_bytes own = bytes.duplicate();
-  if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
-  if (const CUresult status = module_image::load(own, image, complaint); status != CUDA_SUCCESS) return status;
+  if (refusal == CUDA_SUCCESS) {
+    const kernel::image_bytes own = bytes.duplicate();
+    if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
+    refusal = module_image::load(own, image, complaint);
+  }
   process& p = this_process();
   const std::lock_guard lock{p.modules_mutex};
   library* const made = p.libraries.acquire();
+  made->refusal = refusal;
   made->bytes = std::move(bytes);
   made->image = std::move(image);
   made->image_is_taken = false;
   try {
-    add_kernels(*made);
+    if (made->image) add_kernels(*made);
   } catch (...) {
     remove_kernels(*made);
     image = std::move(made->image);
@@ -173,7 +182,7 @@ CUresult unload(CUlibrary handle) {
 }
 
 CUresult get_kernel(CUlibrary handle, const char* name, CUkernel* out) {
-  return with(handle, [&](library& found) -> CUresult {
+  return with_code(handle, [&](library& found) -> CUresult {
     const weir_kernel* const kernel = found.image->find_kernel(name);
     if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
     *out = handle_of(*found.kernels[static_cast<std::size_t>(kernel - found.image->kernels().data())]);
@@ -182,14 +191,14 @@ CUresult get_kernel(CUlibrary handle, const char* name, CUkernel* out) {
 }
 
 CUresult count_kernels(CUlibrary handle, unsigned* out) {
-  return with(handle, [&](library& found) {
+  return with_code(handle, [&](library& found) {
     *out = static_cast<unsigned>(found.kernels.size());
     return CUDA_SUCCESS;
   });
 }
 
 CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
-  return with(handle, [&](library& found) {
+  return with_code(handle, [&](library& found) {
     const std::size_t count = std::min(out.size(), found.kernels.size());
     for (std::size_t i = 0; i < count; ++i) out[i] = handle_of(*found.kernels[i]);
     return CUDA_SUCCESS;
@@ -204,10 +213,8 @@ CUresult get_module(CUlibrary handle, context& in, CUmodule* out) {
 }
 
 CUresult get_variable(CUlibrary handle, context& in, const char* name, CUdeviceptr* address, std::size_t* bytes) {
-  return arrival{}.run(handle, in, [&](library&, loaded_module& part) {
-    const weir_variable* const found = part.image->find_variable(name);
-    return tell(found != nullptr && found->memory != weir_memory_managed ? found : nullptr, address, bytes);
-  });
+  return arrival{}.run(
+      handle, in, [&](library&, loaded_module& part) { return tell(part.image->find_variable(name), address, bytes); });
 }
 
 CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
@@ -224,13 +231,12 @@ CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
 
 CUresult get_managed(CUlibrary handle, context* in, const char* name, CUdeviceptr* address, std::size_t* bytes) {
   bool is_anywhere = false;
-  const CUresult status = with(handle, [&](library& found) {
+  const CUresult status = with_code(handle, [&](library& found) {
     is_anywhere = found.image_is_taken;
     const weir_variable* const variable = found.image->find_variable(name);
     return tell(variable != nullptr && variable->memory == weir_memory_managed ? variable : nullptr, address, bytes);
   });
-  if (status != CUDA_SUCCESS || is_anywhere) return status;
-  if (in == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (status != CUDA_SUCCESS || is_anywhere || in == nullptr) return status;
   return arrival{}.run(handle, *in, [](library&, loaded_module&) { return CUDA_SUCCESS; });
 }
 

@@ -26,11 +26,12 @@ struct library_kernel {
   std::unique_ptr<function_settings[]> settings;  // one a device
 };
 
-// A library. Objects are reused (handle_table.hpp). What is here is guarded by process::modules_mutex; the image and the
-// kernels do not change while it lives.
+// A library. Objects are reused (handle_table.hpp). What is here is guarded by process::modules_mutex; the image, the
+// kernels and the refusal do not change while it lives.
 struct library {
+  abi::CUresult refusal = abi::CUDA_SUCCESS;  // of code that was no image: told to whoever uses it
   kernel::image_bytes bytes;                  // for the contexts after the first
-  std::shared_ptr<const module_image> image;  // says what there is; the first context's own
+  std::shared_ptr<const module_image> image;  // says what there is; the first context's own. Null after a refusal
   bool image_is_taken = false;                // by that
   std::vector<library_kernel*> kernels;       // in the image's order
   std::unordered_map<context*, loaded_module*> parts;
@@ -45,8 +46,9 @@ struct library {
 // Thread safety: all of it, from any thread.
 namespace libraries {
 
-// Loads an image; needs no context.
-abi::CUresult load(kernel::image_bytes bytes, abi::CUlibrary* out, std::string& complaint);
+// Loads an image; needs no context. Code is compiled when it is used, so what it is is not told here: a library of code
+// that was refused, by `refusal` or by the host's loader, answers that to all but its unloading.
+abi::CUresult load(kernel::image_bytes bytes, abi::CUresult refusal, abi::CUlibrary* out, std::string& complaint);
 
 // cuLibraryUnload: waits for the work of the contexts that it has come into, and ends its kernels and functions.
 abi::CUresult unload(abi::CUlibrary library);
@@ -61,7 +63,7 @@ abi::CUresult get_variable(abi::CUlibrary library, context& in, const char* name
                            std::size_t* bytes);
 abi::CUresult get_function(abi::CUkernel kernel, context& in, abi::CUfunction* out);
 
-// cuLibraryGetManaged: of the first context that it comes into, this one if there is none yet.
+// cuLibraryGetManaged: of the first context that it comes into, this one if there is none yet. Without any it stays outside.
 abi::CUresult get_managed(abi::CUlibrary library, context* in, const char* name, abi::CUdeviceptr* address,
                           std::size_t* bytes);
 

@@ -162,6 +162,7 @@ CUresult unload(CUmodule module) {
 
 CUresult get_function(CUmodule module, const char* name, CUfunction* out) {
   return with(module, [&](loaded_module& found) -> CUresult {
+    if (out == nullptr || name == nullptr || *name == '\0') return CUDA_ERROR_INVALID_VALUE;
     const weir_kernel* const kernel = found.image->find_kernel(name);
     if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
     *out = function_of(found, *kernel);
@@ -172,8 +173,10 @@ CUresult get_function(CUmodule module, const char* name, CUfunction* out) {
 
 CUresult get_variable(CUmodule module, const char* name, CUdeviceptr* address, std::size_t* bytes) {
   return with(module, [&](loaded_module& found) -> CUresult {
+    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const weir_variable* const variable = found.image->find_variable(name);
-    if (variable == nullptr) return CUDA_ERROR_NOT_FOUND;
+    if (variable == nullptr)
+      return found.image->find_kernel(name) != nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
     if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(variable->address);
     if (bytes != nullptr) *bytes = variable->bytes;
     return CUDA_SUCCESS;

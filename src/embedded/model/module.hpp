@@ -47,10 +47,12 @@ abi::CUresult load(context& in, const kernel::image_bytes& bytes, abi::CUmodule*
 // graphs, keeps the code. CUDA_ERROR_NOT_PERMITTED for a library's.
 abi::CUresult unload(abi::CUmodule module);
 
-// cuModuleGetFunction: the same handle every time. CUDA_ERROR_NOT_FOUND.
+// cuModuleGetFunction: the same handle every time. CUDA_ERROR_NOT_FOUND. Name and result are looked at once there is a
+// module, here and below: CUDA_ERROR_INVALID_VALUE where one is null, or the name empty.
 abi::CUresult get_function(abi::CUmodule module, const char* name, abi::CUfunction* out);
 
-// cuModuleGetGlobal, of every kind of variable. Either result may be null.
+// cuModuleGetGlobal, of every kind of variable. One of the results may be null. CUDA_ERROR_INVALID_VALUE also for the name of a
+// function.
 abi::CUresult get_variable(abi::CUmodule module, const char* name, abi::CUdeviceptr* address, std::size_t* bytes);
 
 // cuModuleGetFunctionCount and cuModuleEnumerateFunctions.

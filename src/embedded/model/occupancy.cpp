@@ -83,10 +83,15 @@ block_demand demand_of(const function& of) noexcept {
 }
 
 unsigned resident_blocks(const block_demand& of, unsigned threads, std::size_t dynamic_shared) noexcept {
-  if (threads == 0 || threads > std::min(of.max_threads, limits::threads_per_block)) return 0;
+  if (threads == 0 || threads > limits::threads_per_block) return 0;
   const unsigned warps = warps_of(threads);
   return std::min({limits::blocks_per_multiprocessor, limits::warps_per_multiprocessor / warps,
                    blocks_by_registers(of, warps), blocks_by_shared(of, dynamic_shared)});
+}
+
+unsigned resident_clustered_blocks(block_demand of, unsigned threads, std::size_t dynamic_shared) noexcept {
+  of.shared_memory = shared_size_for(shared_of_block(of, dynamic_shared));
+  return resident_blocks(of, threads, dynamic_shared);
 }
 
 bool find_dynamic_shared(const block_demand& of, unsigned blocks, unsigned threads, std::size_t& out) noexcept {
@@ -94,8 +99,7 @@ bool find_dynamic_shared(const block_demand& of, unsigned blocks, unsigned threa
   const std::size_t most = largest_shared(of);
   const std::size_t there = blocks == 1 ? most : std::max(of.shared_memory, limits::shared_sizes[1]);
   const std::size_t each = std::min(there / blocks / limits::shared_granularity * limits::shared_granularity, most);
-  const std::size_t taken = of.static_shared + limits::shared_reserved_per_block;
-  out = std::min(each > taken ? each - taken : 0, of.max_dynamic_shared);
+  out = std::min(each > of.static_shared ? each - of.static_shared : 0, of.max_dynamic_shared);
   return true;
 }
 
@@ -116,7 +120,9 @@ block_choice choose_block(const block_demand& of, CUoccupancyB2DSize shared_of, 
 
 unsigned resident_clusters(unsigned cluster, unsigned blocks_per_multiprocessor) noexcept {
   unsigned sum = 0;
-  for (const unsigned group : limits::multiprocessor_groups) sum += group * blocks_per_multiprocessor / cluster;
+  for (const unsigned group : limits::multiprocessor_groups) {
+    if (group >= cluster) sum += group * blocks_per_multiprocessor / cluster;
+  }
   return sum;
 }
 

@@ -23,10 +23,16 @@ struct block_demand {
 // Of a function, whose image one has.
 [[nodiscard]] block_demand demand_of(const function& of) noexcept;
 
-// How many blocks of so many threads are there at a time; 0 where there can be none.
+// How many blocks of so many threads are there at a time; 0 where there can be none. More than the kernel was compiled for
+// are counted, though they cannot be launched.
 [[nodiscard]] unsigned resident_blocks(const block_demand& of, unsigned threads, std::size_t dynamic_shared) noexcept;
 
-// The dynamic shared memory that each of so many blocks may have so that all are there at a time. False where they cannot be.
+// The same for blocks of clusters, for which a multiprocessor has no more shared memory than one of them takes.
+[[nodiscard]] unsigned resident_clustered_blocks(block_demand of, unsigned threads,
+                                                 std::size_t dynamic_shared) noexcept;
+
+// The dynamic shared memory that each of so many blocks may have so that all are there at a time, but for what the driver
+// keeps of it. False where they cannot be.
 [[nodiscard]] bool find_dynamic_shared(const block_demand& of, unsigned blocks, unsigned threads,
                                        std::size_t& out) noexcept;
 
