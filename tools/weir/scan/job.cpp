@@ -71,6 +71,7 @@ void job::run_chunks(std::uint64_t chunks, const Begin& begin, const End& end) {
 
 result job::run(way how, const watcher& watch) {
   set(how, {});
+  remainders_.clear();
   std::vector<std::uint32_t> remainders(plan_.chunks(file_.size()));
   std::vector<histogram> counts(static_cast<std::size_t>(plan_.readers));
 
@@ -99,26 +100,28 @@ result job::run(way how, const watcher& watch) {
 }
 
 void job::fill_slots() {
+  if (!remainders_.empty()) return;
+  set(way::queued, {});
+  const std::uint64_t last_full = file_.size() - plan_.chunk_bytes;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const std::uint64_t last_full = file_.size() - plan_.chunk_bytes;
     file_.read(std::min(i * plan_.chunk_bytes, last_full), slots_[i].staged(plan_.chunk_bytes));
     slots_[i].start(i, plan_.chunk_bytes);
-    slots_[i].finish();
+  }
+  for (slot& s : slots_) {
+    s.finish();
+    remainders_.push_back(s.remainder());
   }
 }
 
 double job::run_in_memory(way how, parts which, std::uint64_t chunks) {
-  set(way::queued, {});
   fill_slots();
-  std::vector<std::uint32_t> expected;
-  for (const slot& s : slots_) expected.push_back(which.kernels ? s.remainder() : 0);
   set(how, which);
 
   const auto start = clock::now();
   run_chunks(
       chunks, [&](slot& s, std::uint64_t chunk) { s.start(chunk, plan_.chunk_bytes); },
       [&](const slot& s, int) {
-        if (s.remainder() == expected[static_cast<std::size_t>(&s - slots_.data())]) return;
+        if (!which.kernels || s.remainder() == remainders_[static_cast<std::size_t>(&s - slots_.data())]) return;
         throw failure{"the kernels found something else in a chunk than they had found in it before"};
       });
   return seconds_since(start);

@@ -92,16 +92,16 @@ void measure(const input_file& file, const kernels& code, report& r) {
       kernels[c].add(j.run_in_memory(ways[c].how, {.copies = false}, chunks));
     }
   }
-  const auto add = [&](std::string_view name, std::string_view key, std::uint64_t bytes, const times& of) {
+  const auto row = [](std::string_view name, std::string_view key, std::uint64_t bytes, const times& of) {
     measured m{name, key, bytes};
     for (std::size_t c = 0; c < columns; ++c) m.seconds[c] = of[c].seconds();
     return m;
   };
   const std::uint64_t in_memory = chunks * r.how.chunk_bytes;
-  r.copies = add("copies alone", "copies", in_memory, copies);
-  r.kernels = add("kernels alone", "kernels", in_memory, kernels);
-  r.both = add("both", "both", in_memory, both);
-  r.from_file = add("from the file", "from_file", file.size(), from_file);
+  r.copies = row("copies alone", "copies", in_memory, copies);
+  r.kernels = row("kernels alone", "kernels", in_memory, kernels);
+  r.both = row("both", "both", in_memory, both);
+  r.from_file = row("from the file", "from_file", file.size(), from_file);
 }
 
 void scan_file(const options& options) {
