@@ -87,7 +87,7 @@ WEIR_TEST_UNCHECKED void recur(const thread_of& t) {
 }
 TEST_P(KernelFaultOf, AStackThatIsUsedUpIsAStackError) {
   unsigned depth = 0;
-  expect(waiting<recur>, loop<recur>, &depth, CUDA_ERROR_HARDWARE_STACK_ERROR);
+  expect(waiting<recur>, loop<recur>, &depth, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
 // What lies behind the shared memory cannot be written.

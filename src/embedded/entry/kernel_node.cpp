@@ -1,5 +1,7 @@
 // entry/kernel_node.cpp - cuGraphKernelNode*Attribute*: attributes of kernel nodes.
 #include "embedded/entry/graph_handle.hpp"
+#include "embedded/entry/launch_attributes.hpp"
+#include "embedded/model/function.hpp"
 #include "embedded/model/kernel_work.hpp"
 
 namespace weir::embedded::entry {
@@ -12,22 +14,19 @@ model::kernel_params* find_kernel_node(CUgraphNode node) {
 }
 
 // One that has no effect here is told as it was set, or as it is at first.
-bool is_told(CUkernelNodeAttrID which) {
-  switch (which) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return true;
-    default: return false;
-  }
-}
-
 CUkernelNodeAttrValue told(const model::kernel_params& of, CUkernelNodeAttrID which) {
   if (const auto found = of.told.find(which); found != of.told.end()) return found->second;
   CUkernelNodeAttrValue value{};
   if (which == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap = {0, 1};
   return value;
+}
+
+// Can the node's function be launched in such clusters?
+CUresult check_cluster(const model::kernel_params& of, model::launch_shape& shape) {
+  const CUfunction handle = of.function != nullptr ? of.function : reinterpret_cast<CUfunction>(of.kernel);
+  model::function* function = nullptr;
+  const CUresult status = model::find_function(handle, model::this_process().contexts.find(of.in), function);
+  return status != CUDA_SUCCESS ? status : model::check_cluster(*function, shape);
 }
 
 }  // namespace
@@ -45,8 +44,11 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID whic
                                 ? CUkernelNodeAttrValue::extent{shape.cluster.x, shape.cluster.y, shape.cluster.z}
                                 : CUkernelNodeAttrValue::extent{0, 0, 0};
         return CUDA_SUCCESS;
+      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        value->deviceUpdatableKernelNode = {0, nullptr};
+        return CUDA_SUCCESS;
       default:
-        if (!is_told(which)) return CUDA_ERROR_INVALID_VALUE;
+        if (const CUresult status = check_told(which, {}); status != CUDA_SUCCESS) return status;
         *value = told(*of, which);
         return CUDA_SUCCESS;
     }
@@ -59,20 +61,19 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID whic
     if (of == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
     model::launch_shape shape = of->what->shape();
     switch (which) {
-      case CU_LAUNCH_ATTRIBUTE_PRIORITY: of->what = of->what->with(shape, value->priority); return CUDA_SUCCESS;
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        if (value->cooperative != 0 && value->cooperative != 1) return CUDA_ERROR_INVALID_VALUE;
-        shape.cooperative = value->cooperative != 0;
-        break;
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        of->what = of->what->with(shape, priority_in_range(value->priority));
+        return CUDA_SUCCESS;
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = value->cooperative != 0; break;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         shape.cluster = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
-        if (shape.cluster.x == 0 || shape.grid.x % shape.cluster.x != 0 || shape.cluster.y == 0 ||
-            shape.grid.y % shape.cluster.y != 0 || shape.cluster.z == 0 || shape.grid.z % shape.cluster.z != 0) {
-          return CUDA_ERROR_INVALID_VALUE;
-        }
+        if (const CUresult status = check_cluster(*of, shape); status != CUDA_SUCCESS) return status;
         break;
+      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        if (value->deviceUpdatableKernelNode.deviceUpdatable != 0) return CUDA_ERROR_NOT_SUPPORTED;
+        return CUDA_SUCCESS;
       default:
-        if (!is_told(which)) return CUDA_ERROR_INVALID_VALUE;
+        if (const CUresult status = check_told(which, *value); status != CUDA_SUCCESS) return status;
         of->told[which] = *value;
         return CUDA_SUCCESS;
     }

@@ -24,33 +24,64 @@ CUresult submit(model::stream& in, const model::function& of, const std::shared_
   return CUDA_SUCCESS;
 }
 
-CUresult launch(model::process& p, CUfunction function, const launch_attributes& how, CUstream stream,
-                void* const* params, void* const* extra) {
-  model::stream* in = nullptr;
-  if (const CUresult status = find_stream_for_work(p, stream, in); status != CUDA_SUCCESS) return status;
+// What a call asks for, before anything of it has been looked at.
+struct call {
+  CUfunction function;
+  CUstream stream;
+  model::launch_shape shape;
+  std::span<const CUlaunchAttribute> attributes;
+  void* const* params;
+  void* const* extra;
+};
+
+// A preferred cluster consists of the others, which have to be told.
+bool is_possible(const weir_extent& preferred, const weir_extent& cluster) noexcept {
+  const bool is_none = preferred.x == 0 && preferred.y == 0 && preferred.z == 0;
+  return is_none || model::is_multiple(preferred, cluster);
+}
+
+CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
+  if (asked.function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   model::function* of = nullptr;
-  if (const CUresult status = model::find_function(function, &in->owner().base(), of); status != CUDA_SUCCESS)
+  if (const CUresult status = model::find_function(asked.function, &in.owner().base(), of); status != CUDA_SUCCESS)
     return status;
-  if (&of->owner() != &in->owner().base()) return CUDA_ERROR_INVALID_HANDLE;
+  if (&of->owner() != &in.owner().base()) return CUDA_ERROR_INVALID_HANDLE;
   const std::shared_ptr<const model::module_image> image = of->image();
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
-  model::launch_shape shape = how.shape;
-  if (const CUresult status = model::check_shape(*of, shape); status != CUDA_SUCCESS) return status;
+
+  class model::capture* const into = in.capture();
+  launch_attributes how;
+  how.shape = asked.shape;
+  if (const CUresult status = read_attributes(p, asked.attributes, into != nullptr, how); status != CUDA_SUCCESS)
+    return status;
+  const weir_extent own = of->cluster();
+  if (!is_possible(how.preferred_cluster, how.shape.cluster.x != 0 ? how.shape.cluster : own)) [[unlikely]]
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (const CUresult status = model::check_shape(*of, how.shape); status != CUDA_SUCCESS) return status;
   model::kernel_arguments arguments;
-  const CUresult status = model::kernel_arguments::read(of->kernel(), params, extra, arguments);
+  const CUresult status = model::kernel_arguments::read(of->kernel(), asked.params, asked.extra, arguments);
   if (status != CUDA_SUCCESS) return status;
-  if (class model::capture* const into = in->capture()) {
-    const int priority = how.priority.value_or(in->priority());
-    return into->add_kernel(
-        *in, {std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, shape, arguments, priority),
-              function, nullptr, of->owner().handle(), how.told});
+
+  if (into != nullptr) {
+    const int priority = how.priority.value_or(in.priority());
+    return into->add_kernel(in, {std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, how.shape,
+                                                                            arguments, priority),
+                                 asked.function, nullptr, of->owner().handle(), how.told});
   }
-  if (const CUresult done = submit(*in, *of, image, shape, arguments); done != CUDA_SUCCESS) return done;
-  for (model::event* const each : {how.when_started, how.when_done}) {
-    if (each == nullptr) continue;
-    if (const CUresult recorded = model::record_event(*each, *in, 0); recorded != CUDA_SUCCESS) return recorded;
-  }
-  return CUDA_SUCCESS;
+  const auto record = [&](model::event* each) {
+    return each == nullptr ? CUDA_SUCCESS : model::record_event(*each, in, 0);
+  };
+  if (const CUresult recorded = record(how.when_started); recorded != CUDA_SUCCESS) return recorded;
+  if (const CUresult done = submit(in, *of, image, how.shape, arguments); done != CUDA_SUCCESS) return done;
+  return record(how.when_done);
+}
+
+// A launch that is refused breaks the capture that it was meant for.
+CUresult launch(model::process& p, const call& asked) {
+  model::stream* in = nullptr;
+  if (const CUresult status = find_stream_for_work(p, asked.stream, in); status != CUDA_SUCCESS) return status;
+  const CUresult status = launch_into(p, *in, asked);
+  return status == CUDA_SUCCESS ? status : model::break_capture(*in, status);
 }
 
 }  // namespace
@@ -59,26 +90,21 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** params,
                         void** extra) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    launch_attributes how;
-    how.shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
-    return launch(p, function, how, stream, params, extra);
+    const model::launch_shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, false};
+    return launch(p, {function, stream, shape, {}, params, extra});
   });
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
     if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     if (config->numAttrs != 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    launch_attributes how;
-    how.shape = {{config->gridDimX, config->gridDimY, config->gridDimZ},
-                 {config->blockDimX, config->blockDimY, config->blockDimZ},
-                 {0, 0, 0},
-                 config->sharedMemBytes,
-                 false};
-    const CUresult status = read_attributes(p, std::span{config->attrs, config->numAttrs}, how);
-    return status == CUDA_SUCCESS ? launch(p, function, how, config->hStream, params, extra) : status;
+    const model::launch_shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                                    {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                    {0, 0, 0},
+                                    config->sharedMemBytes,
+                                    false};
+    return launch(p, {function, config->hStream, shape, {config->attrs, config->numAttrs}, params, extra});
   });
 }
 
@@ -86,10 +112,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                    CUstream stream, void** params) {
   return guarded_outside_host_functions([&](model::process& p) -> CUresult {
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    launch_attributes how;
-    how.shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
-    return launch(p, function, how, stream, params, nullptr);
+    const model::launch_shape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, {0, 0, 0}, shared, true};
+    return launch(p, {function, stream, shape, {}, params, nullptr});
   });
 }
 

@@ -16,13 +16,21 @@ struct launch_attributes {
   model::launch_shape shape;
   std::optional<int> priority;
   std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> told;  // those that a node only tells again
-  model::event* when_done =
-      nullptr;  // events that the launch records. Here both are recorded when it is complete, which
-  model::event* when_started = nullptr;  // is later than needs be, and so never too early
+  weir_extent preferred_cluster{0, 0, 0};                              // none
+  model::event* when_started = nullptr;  // recorded where everything before it is complete, and the kernel is next
+  model::event* when_done = nullptr;     // recorded when the kernel is complete: never too early
 };
 
-// Reads them. CUDA_ERROR_INVALID_VALUE for what is no attribute of a launch, or no value of it;
-// CUDA_ERROR_INVALID_HANDLE for an event that is none. Throws std::bad_alloc.
-abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> all, launch_attributes& out);
+// Reads them, for a launch into a stream that captures or does not. CUDA_ERROR_INVALID_VALUE for what is no attribute of a
+// launch, or no value of it; CUDA_ERROR_INVALID_HANDLE for an event that is none, CUDA_ERROR_NOT_SUPPORTED for one that tells
+// the time. Throws std::bad_alloc.
+abi::CUresult read_attributes(model::process& p, std::span<const abi::CUlaunchAttribute> all, bool captures,
+                              launch_attributes& out);
+
+// Is this a value of one that a node only tells again? CUDA_ERROR_INVALID_VALUE where not, or where it is another attribute.
+abi::CUresult check_told(abi::CUlaunchAttributeID which, const abi::CUlaunchAttributeValue& value) noexcept;
+
+// A priority as a stream or a node has it: one out of range is brought into it.
+int priority_in_range(int asked) noexcept;
 
 }  // namespace weir::embedded::entry

@@ -102,10 +102,12 @@ CUresult take(const CUDA_BATCH_MEM_OP_NODE_PARAMS* given, model::node_params& ou
 
 CUresult take(const CUDA_KERNEL_NODE_PARAMS* given, model::node_params& out) {
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // A launch takes a kernel's handle where a function's is asked for, and a node does not.
+  model::process& p = model::this_process();
+  if (given->func != nullptr && p.functions.find(given->func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const CUfunction function = given->func != nullptr ? given->func : reinterpret_cast<CUfunction>(given->kern);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  model::context* const in = given->ctx == nullptr ? nullptr : model::this_process().contexts.find(given->ctx);
-  if (given->ctx != nullptr && in == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  model::context* const in = given->ctx == nullptr ? nullptr : p.contexts.find(given->ctx);
   model::function* of = nullptr;
   if (const CUresult status = model::find_function(function, in, of); status != CUDA_SUCCESS) return status;
   const std::shared_ptr<const model::module_image> image = of->image();
@@ -121,7 +123,7 @@ CUresult take(const CUDA_KERNEL_NODE_PARAMS* given, model::node_params& out) {
   if (status != CUDA_SUCCESS) return status;
   out = model::kernel_params{
       std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, shape, arguments),
-      given->func,
+      static_cast<CUfunction>(p.functions.handle_of(of)),
       given->kern,
       of->owner().handle(),
       {}};

@@ -65,7 +65,8 @@ CUresult meaning_of(int signal, const siginfo_t& info, const ucontext_t& at, con
     case SIGBUS: return info.si_code == BUS_ADRALN ? CUDA_ERROR_MISALIGNED_ADDRESS : CUDA_ERROR_ILLEGAL_ADDRESS;
     default:
       if (info.si_code == SI_KERNEL) return refused_without_address(at);
-      return runner.is_overflow(info.si_addr) ? CUDA_ERROR_HARDWARE_STACK_ERROR : CUDA_ERROR_ILLEGAL_ADDRESS;
+      if (runner.is_overflow(info.si_addr)) write_line("weir: a thread of a kernel has used up its stack\n");
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
   }
 }
 

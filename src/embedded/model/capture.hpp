@@ -139,6 +139,11 @@ inline abi::CUresult refuse_in_capture(stream& s) noexcept {
   return detail::break_capture_of(s, abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 }
 
+// For what was refused with this code, and breaks the capture that it was meant for. Gives the code.
+inline abi::CUresult break_capture(stream& s, abi::CUresult why) noexcept {
+  return s.capture() == nullptr ? why : detail::break_capture_of(s, why);
+}
+
 // For work of any kind: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED where the stream is in a capture that is broken.
 inline abi::CUresult refuse_broken_capture(const stream& s) noexcept {
   return s.capture() == nullptr ? abi::CUDA_SUCCESS : detail::refuse_broken_capture(s);

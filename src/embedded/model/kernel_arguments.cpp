@@ -18,18 +18,18 @@ CUresult kernel_arguments::read(const weir_kernel& of, void* const* params, void
     const bool missing = std::any_of(params, params + of.parameter_count, [](void* each) { return each == nullptr; });
     return missing ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   }
-  std::size_t given = 0;
   for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
     if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
       out.buffer_ = static_cast<const std::byte*>(extra[1]);
     } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != nullptr) {
-      given = *static_cast<const std::size_t*>(extra[1]);
+      out.given_ = *static_cast<const std::size_t*>(extra[1]);
     } else {
       return CUDA_ERROR_INVALID_VALUE;
     }
   }
   const std::size_t needed = bytes(of);
-  return needed == 0 || (out.buffer_ != nullptr && given >= needed) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (out.given_ > needed) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  return needed == 0 || (out.buffer_ != nullptr && out.given_ != 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 std::size_t kernel_arguments::bytes(const weir_kernel& of) noexcept {
@@ -45,8 +45,15 @@ std::size_t kernel_arguments::alignment(const weir_kernel& of) noexcept {
 }
 
 void kernel_arguments::copy_to(const weir_kernel& of, std::byte* to) const noexcept {
+  if (each_ == nullptr) {
+    if (const std::size_t all = bytes(of); all != 0) {
+      std::memcpy(to, buffer_, given_);
+      std::memset(to + given_, 0, all - given_);
+    }
+    return;
+  }
   for (unsigned i = 0; i < of.parameter_count; ++i) {
-    std::memcpy(to + of.parameters[i].offset, at(of, i), of.parameters[i].size);
+    std::memcpy(to + of.parameters[i].offset, each_[i], of.parameters[i].size);
   }
 }
 

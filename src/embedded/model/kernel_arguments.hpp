@@ -15,7 +15,8 @@ class kernel_arguments {
   kernel_arguments() = default;
 
   // Reads the two forms of cuLaunchKernel. CUDA_ERROR_INVALID_VALUE where both are given, or none and the kernel has
-  // parameters, or what is given is not as it should be.
+  // parameters, or what is given is not as it should be; CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES for a buffer with more than the
+  // kernel takes. One with less is taken, and the rest is 0.
   static abi::CUresult read(const weir_kernel& of, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 
@@ -24,10 +25,6 @@ class kernel_arguments {
     kernel_arguments kept;
     kept.each_ = each;
     return kept;
-  }
-
-  [[nodiscard]] const void* at(const weir_kernel& of, unsigned number) const noexcept {
-    return each_ != nullptr ? each_[number] : buffer_ + of.parameters[number].offset;
   }
 
   // How many bytes they take where they lie as in a buffer, and how they have to be aligned for that.
@@ -43,6 +40,7 @@ class kernel_arguments {
  private:
   const void* const* each_ = nullptr;
   const std::byte* buffer_ = nullptr;
+  std::size_t given_ = 0;  // bytes in the buffer
 };
 
 }  // namespace weir::embedded::model

@@ -25,20 +25,23 @@ bool is_within(const weir_extent& size, const weir_extent& most) noexcept {
 bool is_none(const weir_extent& size) noexcept { return size.x == 0 && size.y == 0 && size.z == 0; }
 std::uint64_t volume(const weir_extent& size) noexcept { return std::uint64_t{size.x} * size.y * size.z; }
 
+bool is_same(const weir_extent& a, const weir_extent& b) noexcept { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
+}  // namespace
+
 CUresult check_cluster(const function& of, launch_shape& shape) noexcept {
   const weir_extent own = of.cluster();
   if (is_none(shape.cluster)) shape.cluster = is_none(own) ? weir_extent{1, 1, 1} : own;
   const weir_extent& size = shape.cluster;
-  if (!is_none(own) && (own.x != size.x || own.y != size.y || own.z != size.z)) return CUDA_ERROR_INVALID_VALUE;
-  if (volume(size) == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (shape.grid.x % size.x != 0 || shape.grid.y % size.y != 0 || shape.grid.z % size.z != 0)
-    return CUDA_ERROR_INVALID_VALUE;
   const bool large = of.value_of(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) != 0;
   const unsigned most = large ? limits::non_portable_cluster : limits::portable_cluster;
-  return volume(size) > most ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
+  const bool fits = is_multiple(shape.grid, size) && volume(size) <= most && (is_none(own) || is_same(own, size));
+  return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
 }
 
-}  // namespace
+bool is_multiple(const weir_extent& of, const weir_extent& size) noexcept {
+  return volume(size) != 0 && of.x % size.x == 0 && of.y % size.y == 0 && of.z % size.z == 0;
+}
 
 CUresult check_shape(const function& of, launch_shape& shape) noexcept {
   const weir_kernel& kernel = of.kernel();

@@ -147,6 +147,33 @@ void launch_attributes_cases() {
     r.k("broken.no_function", Launch{.stream = s}.run(nullptr));
     rec_end(r, "end", s);
   });
+  add("kernel.launch_mistake_in_capture", [](Rec& r) {
+    // each mistake in a capture of its own
+    const CUfunction empty = launched_kernel("empty"), store = launched_kernel("store");
+    Event untimed(CU_EVENT_DISABLE_TIMING), timed(CU_EVENT_DEFAULT);
+    const auto in_capture = [&](const std::string& key, const Launch& how, CUfunction f) {
+      Stream s(NB);
+      begin(s);
+      lab(s, "a");
+      Launch there = how;
+      there.stream = s;
+      r.k(key, there.run(f));
+      r.k(key + ".status", capture_status(s));
+      rec_end(r, key + ".end", s);
+    };
+    in_capture("attribute", {.attributes = {launch_attribute(static_cast<CUlaunchAttributeID>(99))}}, empty);
+    in_capture("block_2048", {.block = {2048, 1, 1}}, empty);
+    in_capture("cluster_9", {.grid = {9, 1, 1}, .attributes = {cluster_of(9)}}, empty);
+    in_capture("cooperative_too_large", {.grid = {132 * 32 + 1, 1, 1}, .attributes = {cooperative(1)}}, empty);
+    in_capture("no_function", {}, nullptr);
+    in_capture("no_arguments", {}, store);
+    in_capture("updatable_0", {.attributes = {updatable(0)}}, empty);
+    in_capture("updatable_1", {.attributes = {updatable(1)}}, empty);
+    in_capture("done_timed", {.attributes = {done_event(timed)}}, empty);
+    in_capture("done_null", {.attributes = {done_event(nullptr)}}, empty);
+    in_capture("done_external", {.attributes = {done_event(untimed, CU_EVENT_RECORD_EXTERNAL)}}, empty);
+    in_capture("started_external", {.attributes = {started_event(untimed, CU_EVENT_RECORD_EXTERNAL)}}, empty);
+  });
   add("kernel.launch_no_arguments", [](Rec& r) {
     r.k("store_no_params", Launch{}.run(launched_kernel("store"), nullptr));
     OK(cuCtxSynchronize());
