@@ -148,4 +148,26 @@ TEST(ComingFromCudaCore, HostFunction) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(ComingFromCudaCore, Programs) {
+  const weir::device dev;
+  const weir::stream s{dev};
+  const int n = 100;
+  weir::buffer<float> buf{s, n};
+  weir::fill(s, buf, 2.0f);
+  const std::string code =
+      "template <class T> __global__ void twice(T* x, int n) {"
+      " int i = blockDim.x * blockIdx.x + threadIdx.x; if (i < n) x[i] += x[i]; }";
+  // [core-program]
+  const weir::program prog{code, {.standard = "c++17", .name_expressions = {"twice<float>"}}};
+  const weir::module mod = prog.compile(dev);  // for this device's architecture
+  const weir::kernel kernel = mod.kernel("twice<float>");
+  const weir::launch_config config{.grid = {4}, .block = {32}};
+  weir::launch(s, config, kernel, weir::inout(buf), n);
+  // [/core-program]
+  std::vector<float> result(n);
+  weir::copy(s, buf, result);
+  s.sync();
+  EXPECT_EQ(result[99], 4.0f);
+}
+
 }  // namespace

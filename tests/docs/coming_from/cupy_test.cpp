@@ -218,4 +218,29 @@ TEST(ComingFromCupy, Devices) {
   EXPECT_GE(weir::device::count(), 1);
 }
 
+TEST(ComingFromCuPy, Kernels) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const int n = 100;
+  weir::buffer<float> x{s, n};
+  weir::buffer<float> y{s, n};
+  weir::fill(s, x, 2.0f);
+  weir::fill(s, y, 1.0f);
+  // [cupy-kernel]
+  const weir::kernel axpy = weir::program{R"(
+    template <class T> __global__ void axpy(T a, const T* x, T* y, int n) {
+      int i = blockDim.x * blockIdx.x + threadIdx.x;
+      if (i < n) y[i] += a * x[i];
+    })",
+                                          {.name_expressions = {"axpy<float>"}}}
+                                .compile(gpu)
+                                .kernel("axpy<float>");
+  weir::launch(s, weir::grid(n), axpy, 2.0f, weir::in(x), weir::inout(y), n);
+  // [/cupy-kernel]
+  std::vector<float> result(n);
+  weir::copy(s, y, result);
+  s.sync();
+  EXPECT_EQ(result[99], 5.0f);
+}
+
 }  // namespace

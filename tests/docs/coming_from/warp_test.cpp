@@ -163,4 +163,26 @@ TEST(ComingFromWarp, ExternalStream) {
   EXPECT_EQ(s, again);
 }
 
+TEST(ComingFromWarp, Kernels) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const int n = 100;
+  weir::buffer<float> x{s, n};
+  weir::fill(s, x, 2.0f);
+  // [warp-kernel]
+  const weir::kernel scale = weir::program{R"(
+    __global__ void scale(float* x, float by, int n) {
+      int i = blockDim.x * blockIdx.x + threadIdx.x;
+      if (i < n) x[i] *= by;
+    })"}
+                                 .compile(gpu)
+                                 .kernel("scale");
+  weir::launch(s, weir::grid(n), scale, weir::inout(x), 3.0f, n);
+  // [/warp-kernel]
+  std::vector<float> result(n);
+  weir::copy(s, x, result);
+  s.sync();
+  EXPECT_EQ(result[99], 6.0f);
+}
+
 }  // namespace
