@@ -61,8 +61,13 @@ TEST_F(Launch, RunsWithBothFormsOfArguments) {
   expected[999] = 1;
   EXPECT_EQ(to.get(), expected);
   EXPECT_EQ(launch(m.function("add"), 4, 256, params.data(), nullptr, extra.data()), CUDA_ERROR_INVALID_VALUE);
-  bytes = 16;
+  bytes = 0;
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_ERROR_INVALID_VALUE);
+  bytes = 24;  // more than the kernel takes
+  EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  bytes = 16;  // less: the count, which is last, is 0
+  EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr, nullptr, extra.data()), CUDA_SUCCESS);
+  EXPECT_EQ(to.get(), expected);
   EXPECT_EQ(launch(m.function("add"), 4, 256, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -174,11 +179,11 @@ TEST_F(Launch, ChecksClusters) {
     return launch_with(m.function(name), grid, &one, 1);
   };
   EXPECT_EQ(with("count", 8, 4), CUDA_SUCCESS);
-  EXPECT_EQ(with("count", 8, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(with("count", 8, 3), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(with("count", 32, 16), CUDA_ERROR_INVALID_CLUSTER_SIZE);
-  EXPECT_EQ(with("in_cluster", 8, 4), CUDA_ERROR_INVALID_VALUE);  // it was compiled for clusters of 2
+  EXPECT_EQ(with("in_cluster", 8, 4), CUDA_ERROR_INVALID_CLUSTER_SIZE);  // it was compiled for clusters of 2
   EXPECT_EQ(launch(m.function("in_cluster"), 8, 1, nullptr), CUDA_SUCCESS);
-  EXPECT_EQ(launch(m.function("in_cluster"), 7, 1, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(m.function("in_cluster"), 7, 1, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
 }
 

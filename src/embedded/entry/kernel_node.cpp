@@ -40,7 +40,8 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID whic
       case CU_LAUNCH_ATTRIBUTE_PRIORITY: value->priority = of->what->priority(); return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: value->cooperative = shape.cooperative ? 1 : 0; return CUDA_SUCCESS;
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        value->clusterDim = shape.clustered()
+        // One that was compiled in is the function's, and not told here.
+        value->clusterDim = shape.clustered() && of->what->kernel().cluster.x == 0
                                 ? CUkernelNodeAttrValue::extent{shape.cluster.x, shape.cluster.y, shape.cluster.z}
                                 : CUkernelNodeAttrValue::extent{0, 0, 0};
         return CUDA_SUCCESS;

@@ -56,8 +56,10 @@ CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
     return status;
   const weir_extent own = of->cluster();
   if (!is_possible(how.preferred_cluster, how.shape.cluster.x != 0 ? how.shape.cluster : own)) [[unlikely]]
-    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  if (const CUresult status = model::check_shape(*of, how.shape); status != CUDA_SUCCESS) return status;
+    return model::break_capture(in, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  // Of all that may be wrong with a launch only its shape breaks a capture.
+  if (const CUresult status = model::check_shape(*of, how.shape); status != CUDA_SUCCESS)
+    return model::break_capture(in, status);
   model::kernel_arguments arguments;
   const CUresult status = model::kernel_arguments::read(of->kernel(), asked.params, asked.extra, arguments);
   if (status != CUDA_SUCCESS) return status;
@@ -76,12 +78,10 @@ CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
   return record(how.when_done);
 }
 
-// A launch that is refused breaks the capture that it was meant for.
 CUresult launch(model::process& p, const call& asked) {
   model::stream* in = nullptr;
-  if (const CUresult status = find_stream_for_work(p, asked.stream, in); status != CUDA_SUCCESS) return status;
-  const CUresult status = launch_into(p, *in, asked);
-  return status == CUDA_SUCCESS ? status : model::break_capture(*in, status);
+  const CUresult status = find_stream_for_work(p, asked.stream, in);
+  return status != CUDA_SUCCESS ? status : launch_into(p, *in, asked);
 }
 
 }  // namespace

@@ -11,12 +11,13 @@ using namespace abi;
 
 namespace {
 
-// An event of a launch tells no time, and is a graph's only in a capture.
+// An event of a launch tells no time, and is never one of a graph.
 CUresult find_launch_event(model::process& p, CUevent handle, int flags, bool captures, model::event*& out) {
   if ((flags & ~static_cast<int>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult status = find_event(p, handle, out); status != CUDA_SUCCESS) return status;
   if (out->timed()) return CUDA_ERROR_NOT_SUPPORTED;
-  return flags != 0 && !captures ? CUDA_ERROR_ILLEGAL_STATE : CUDA_SUCCESS;
+  if (flags == 0) return CUDA_SUCCESS;
+  return captures ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_ILLEGAL_STATE;
 }
 
 CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool captures, launch_attributes& out) {
@@ -36,7 +37,7 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool ca
       return find_launch_event(p, value.launchCompletionEvent.event, value.launchCompletionEvent.flags, captures,
                                out.when_started);
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      return captures && value.deviceUpdatableKernelNode.deviceUpdatable == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+      return captures ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;  // no kernel here knows how to update a node
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = priority_in_range(value.priority); return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:

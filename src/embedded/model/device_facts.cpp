@@ -151,6 +151,7 @@ device_facts describe_device(int ordinal) noexcept {
       {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
       {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 128 * kib * kib},  // a hint, taken and without effect
       {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
+      {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 1},
       {CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1},
       {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},  // also what cuMemAllocPitch rounds rows to
       {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
