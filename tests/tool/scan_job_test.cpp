@@ -4,10 +4,12 @@
 #include "driver/failing.hpp"
 #include "failure.hpp"
 #include "sample.hpp"
+#include "scan/crew.hpp"
 #include "scan/on_host.hpp"
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <weir/error.hpp>
@@ -119,6 +121,24 @@ TEST(ScanJob, AFileThatShrinksIsTold) {
   data.shrink(12'345);
   EXPECT_THAT([&] { static_cast<void>(j.run(way::queued, nobody)); },
               testing::ThrowsMessage<failure>(testing::HasSubstr("truncated while it was read")));
+}
+
+TEST(ScanCrew, EveryOneWorksOnce) {
+  std::array<std::atomic<int>, 9> calls{};
+  run_crew(9, [&](int i) { ++calls[static_cast<std::size_t>(i)]; });
+  for (const auto& each : calls) EXPECT_EQ(each, 1);
+}
+
+TEST(ScanCrew, WhatOneThrowsComesOutWhenAllHaveEnded) {
+  for (const int thrower : {0, 2}) {
+    std::atomic<int> ended = 0;
+    const auto work = [&](int i) {
+      if (i == thrower) throw failure{"no more"};
+      ++ended;
+    };
+    EXPECT_THROW(run_crew(5, work), failure);
+    EXPECT_EQ(ended, 4);
+  }
 }
 
 TEST(ScanFindings, Entropy) {

@@ -2,6 +2,7 @@
 #include "scan/kernels.hpp"
 
 #include "checksum.hpp"
+#include "compile/request.hpp"
 
 #include <gtest/gtest.h>
 
@@ -85,6 +86,20 @@ TEST_F(ScanKernels, OneBitAnywhere) {
 
 TEST_F(ScanKernels, WhatIsAroundIsNotLookedAt) {
   for (const std::size_t size : {1, 4096, 8193}) expect_right(random_bytes(size), 64);
+}
+
+TEST(ScanKernelText, IsTakenByTheCompilerForGpusWithoutAWarning) {
+  try {
+    static_cast<void>(compile::nvrtc_identity());
+  } catch (const compile::failure& missing) {
+    GTEST_SKIP() << missing.what();
+  }
+  compile::request what;
+  what.source = kernel_text();
+  what.architecture = "sm_90";
+  const compile::product made = compile::with_nvrtc(what);
+  EXPECT_FALSE(made.image.empty());
+  EXPECT_EQ(made.log, "");
 }
 
 // What was found is added to what is there: two halves into one.

@@ -71,7 +71,7 @@ void job::run_chunks(std::uint64_t chunks, const Begin& begin, const End& end) {
 
 result job::run(way how, const watcher& watch) {
   set(how, {});
-  remainders_.clear();
+  expected_.clear();
   std::vector<std::uint32_t> remainders(plan_.chunks(file_.size()));
   std::vector<histogram> counts(static_cast<std::size_t>(plan_.readers));
 
@@ -100,7 +100,7 @@ result job::run(way how, const watcher& watch) {
 }
 
 void job::fill_slots() {
-  if (!remainders_.empty()) return;
+  if (!expected_.empty()) return;
   set(way::queued, {});
   const std::uint64_t last_full = file_.size() - plan_.chunk_bytes;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -109,7 +109,7 @@ void job::fill_slots() {
   }
   for (slot& s : slots_) {
     s.finish();
-    remainders_.push_back(s.remainder());
+    expected_.push_back(s.remainder());
   }
 }
 
@@ -121,7 +121,7 @@ double job::run_in_memory(way how, parts which, std::uint64_t chunks) {
   run_chunks(
       chunks, [&](slot& s, std::uint64_t chunk) { s.start(chunk, plan_.chunk_bytes); },
       [&](const slot& s, int) {
-        if (!which.kernels || s.remainder() == remainders_[static_cast<std::size_t>(&s - slots_.data())]) return;
+        if (!which.kernels || s.remainder() == expected_[static_cast<std::size_t>(&s - slots_.data())]) return;
         throw failure{"the kernels found something else in a chunk than they had found in it before"};
       });
   return seconds_since(start);

@@ -58,7 +58,7 @@ class job {
   plan plan_;
   std::vector<stream> streams_;
   std::vector<slot> slots_;
-  std::vector<std::uint32_t> remainders_;  // of the chunks that fill_slots() has put there; empty if others are there
+  std::vector<std::uint32_t> expected_;  // of the chunks that fill_slots() has put there; empty if others are there
 };
 
 }  // namespace weir::tool::scan
