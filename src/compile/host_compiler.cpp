@@ -33,6 +33,16 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
+bool balanced(const token_list& list) {
+  int braces = 0, others = 0;
+  for (const token& t : list.tokens) {
+    braces += t.is("{") ? 1 : t.is("}") ? -1 : 0;
+    others += t.is("(") || t.is("[") ? 1 : t.is(")") || t.is("]") ? -1 : 0;
+    if (braces < 0) return false;
+  }
+  return braces == 0 && others == 0;
+}
+
 // A path that stays inside the folder it is appended to.
 fs::path inside(const fs::path& name) {
   fs::path result;
@@ -64,7 +74,8 @@ class compilation {
     const scan_result found = scan(tokens);
     clang_ = source.find("struct weir_compiler_is_clang") != source.npos;
     // A kernel that became loops may fail to compile where it would not as it stands: then it stays as it is.
-    rewrite_options options{clang_, what_.name_expressions, !what_.debug, {}};
+    const bool whole = balanced(tokens);  // else what is missing is told where the user's source ends
+    rewrite_options options{clang_, what_.name_expressions, whole, whole && !what_.debug, {}};
     const std::string before = log_;
     for (;;) {
       const rewritten unit = rewrite(source, tokens, found, options);
@@ -189,12 +200,15 @@ class compilation {
 
   // The first error, else that it failed.
   [[nodiscard]] std::string headline() const {
-    std::string_view rest = log_;
+    std::string_view rest = log_, other;
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
-      if (line.find("error: ") != line.npos || line.find("undefined reference") != line.npos) return std::string(line);
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (line.find("error: ") == line.npos && line.find("undefined reference") == line.npos) continue;
+      if (!line.starts_with("weir_") && !line.starts_with("weir-")) return std::string(line);
+      if (other.empty()) other = line;  // what comes of an error of the user's
     }
+    if (!other.empty()) return std::string(other);
     return compiler_ + " failed on " + name_;
   }
 

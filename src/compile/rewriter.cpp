@@ -31,7 +31,7 @@ class rewriter {
     for (const std::string& expression : options_.name_expressions)
       result.expressions.push_back(table_.add_expression(expression));
     result.text = edits_.apply(source_);
-    result.text += table_.text();
+    if (options_.table) result.text += table_.text();
     result.kernels = table_.kernel_names();
     return result;
   }
@@ -57,19 +57,10 @@ class rewriter {
         },
         beginning);
     if (!text) return {};
-    std::string head;
-    if (is(k.all.begin, "template") && !k.template_parameters.empty()) {
-      std::size_t i = k.all.begin;
-      int depth = 0;
-      do {
-        head += std::string(t_[i].text) + " ";
-        depth += is(i, "<") ? 1 : is(i, ">") ? -1 : 0;
-      } while (++i < k.all.end && (depth > 0 || is(i, "<")));
-    }
     const token& last = t_[k.all.end - 1];
-    return "\n# 1 \"" + block_name(k) + "\" 3\n" + head + "static __attribute__((unused)) void " + block_name(k) + "(" +
-           text->parameters + ") " + text->body + "\n# " + std::to_string(last.line) + " \"" + list_.files[last.file] +
-           "\"\n";
+    return "\n# 1 \"" + block_name(k) + "\" 3\n" + table_.template_head(k) + "static __attribute__((unused)) void " +
+           block_name(k) + "(" + text->parameters + ") " + text->body + "\n# " + std::to_string(last.line) + " \"" +
+           list_.files[last.file] + "\"\n";
   }
 
   [[nodiscard]] bool is(std::size_t i, std::string_view what) const { return i < t_.size() && t_[i].is(what); }

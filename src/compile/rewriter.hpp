@@ -13,6 +13,7 @@ namespace weir::compile {
 struct rewrite_options {
   bool clang = false;
   std::vector<std::string> name_expressions;
+  bool table = true;                 // the module's table follows
   bool fission = true;               // kernels with barriers become loops where that is certain to be right
   std::set<std::string> not_blocks;  // those of these names do not; the compiler's messages name them as their files
 };

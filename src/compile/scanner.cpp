@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "compile/waiting.hpp"
 
@@ -108,6 +109,7 @@ class walker {
     std::size_t memory = none, name = none, open = none, close = none;
     token_range launch_bounds, cluster_dims, arguments;
     std::vector<std::string> template_parameters;
+    std::size_t template_defaults = 0;
   };
 
   std::size_t declaration(std::size_t i, std::size_t end, const std::string& scope_name, bool in_class) {
@@ -212,7 +214,7 @@ class walker {
     bool past_default = false;
     for (std::size_t i = range.begin; i < range.end; ++i) {
       if (is(i, ",")) past_default = false;
-      if (is(i, "=")) past_default = true;
+      if (is(i, "=") && !std::exchange(past_default, true)) ++h.template_defaults;
       if (t_[i].identifier() && !past_default && (i + 1 == range.end || any_of(t_[i + 1], {",", "="})))
         h.template_parameters.emplace_back(t_[i].text);
     }
@@ -256,6 +258,7 @@ class walker {
     k.launch_bounds = h.launch_bounds;
     k.cluster_dims = h.cluster_dims;
     k.template_parameters = h.template_parameters;
+    k.template_defaults = h.template_defaults;
     found_.kernels.push_back(std::move(k));
   }
 

@@ -36,6 +36,7 @@ struct kernel_text {
   token_range launch_bounds;  // between the parentheses; empty if there are none
   token_range cluster_dims;
   std::vector<std::string> template_parameters;
+  std::size_t template_defaults = 0;  // how many of them have one
 };
 
 enum class memory_kind : unsigned char { device, constant, managed };

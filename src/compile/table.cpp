@@ -15,6 +15,19 @@ std::string without_blanks(std::string_view text) {
   return result;
 }
 
+// How many arguments a template is given in "<..>".
+std::size_t arguments_in(std::string_view text) {
+  std::size_t count = 0;
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '<' || c == '(' || c == '{') ++depth;
+    if (c == '>' || c == ')' || c == '}') --depth;
+    if (count == 0 && c != '<' && c != ' ') count = 1;
+    if (c == ',' && depth == 1) ++count;
+  }
+  return count;
+}
+
 bool keyword(const token& t) { return t.is("__grid_constant__") || t.is("__host__") || t.is("__device__"); }
 
 }  // namespace
@@ -46,6 +59,52 @@ bool module_table::waits_in(std::string_view text) const {
   return waits(list, {0, list.tokens.size()}, found_);
 }
 
+bool module_table::depends(const kernel_text& k, token_range range) const {
+  for (std::size_t i = range.begin; i < range.end; ++i)
+    for (const std::string& parameter : k.template_parameters)
+      if (list_.tokens[i].is(parameter)) return true;
+  return false;
+}
+
+// template <int N> static constexpr unsigned weir_bounds_7[] = {N, 2};
+std::string module_table::values_of_template(const kernel_text& k) const {
+  std::string text;
+  const auto add = [&](const char* what, token_range range) {
+    if (!depends(k, range)) return;
+    text +=
+        " " + template_head(k) + "static constexpr unsigned " + values_name(what, k) + "[] = {" + join(range) + "};";
+  };
+  add("bounds", k.launch_bounds);
+  add("cluster", k.cluster_dims);
+  return text;
+}
+
+std::string module_table::values_name(const char* what, const kernel_text& k) {
+  return std::string("weir_") + what + "_from_" + number(static_cast<unsigned>(k.all.begin));
+}
+
+std::string module_table::template_head(const kernel_text& k) const {
+  std::string head;
+  std::size_t i = k.all.begin;
+  if (i >= list_.tokens.size() || !list_.tokens[i].is("template") || k.template_parameters.empty()) return head;
+  int depth = 0;
+  do {
+    const token& t = list_.tokens[i];
+    head += std::string(t.text) + " ";
+    depth += t.is("<") ? 1 : t.is(">") ? -1 : 0;
+  } while (++i < k.all.end && (depth > 0 || list_.tokens[i].is("<")));
+  return head;
+}
+
+// An instance's values, or the name of the array that has them; empty where they cannot be told.
+std::string module_table::values_for(const char* what, const kernel_text& of, token_range range,
+                                     const std::string& scope, std::string_view arguments) const {
+  if (!depends(of, range)) return join(range);
+  // Arguments that are neither given nor have a default are deduced, which a variable cannot.
+  const bool all = arguments_in(arguments) + of.template_defaults >= of.template_parameters.size();
+  return all ? scope + values_name(what, of) + std::string(arguments) : std::string{};
+}
+
 unsigned module_table::name_of(const std::string& type, const std::string& entity) {
   const unsigned n = next_++;
   declarations_ += "extern \"C\" __attribute__((visibility(\"hidden\"))) const char weir_name_" + number(n) + "[];\n";
@@ -65,27 +124,28 @@ std::string module_table::add(const kernel_text& k, const std::string& block) {
   const bool instance = k.instantiation || (k.is_template && !k.arguments.empty());
   if (k.is_template && !instance && !k.template_parameters.empty()) {
     if (!block.empty()) blocks_.emplace_back(&k, block);
-    return {};
+    return values_of_template(k);
   }
   const std::string n = number(next_);
   std::string bounds = join(k.launch_bounds), cluster = join(k.cluster_dims);
   if (k.instantiation) {
-    // Those of the template; where they depend on its parameters nobody can tell them here.
-    for (const kernel_text& other : found_.kernels)
-      if (other.name == k.name && other.scope == k.scope && other.is_template && other.arguments.empty())
-        bounds = join(other.launch_bounds);
+    for (const kernel_text& other : found_.kernels) {
+      if (other.name != k.name || other.scope != k.scope || !other.is_template || !other.arguments.empty()) continue;
+      bounds = values_for("bounds", other, other.launch_bounds, "::" + k.scope, k.arguments);
+      cluster = values_for("cluster", other, other.cluster_dims, "::" + k.scope, k.arguments);
+    }
   }
   std::string beside = " typedef void weir_type_" + n + "(" + without_defaults(k.parameters) + ");";
   const std::string type = "::" + k.scope + "weir_type_" + n;
   const std::string entity = "::" + k.scope + k.name + k.arguments;
-  if (!bounds.empty()) {
-    beside += " static constexpr unsigned weir_bounds_" + n + "[] = {" + (k.instantiation ? "1024" : bounds) + "};";
-    bounds = "::" + k.scope + "weir_bounds_" + n;
-  }
-  if (!cluster.empty()) {
-    beside += " static constexpr unsigned weir_cluster_" + n + "[] = {" + cluster + "};";
-    cluster = "::" + k.scope + "weir_cluster_" + n;
-  }
+  const auto array = [&](const char* what, std::string& values) {
+    if (values.empty() || values.starts_with("::" + k.scope + "weir_")) return;
+    const std::string id = std::string("weir_") + what + "_" + n;
+    beside += " static constexpr unsigned " + id + "[] = {" + values + "};";
+    values = "::" + k.scope + id;
+  };
+  array("bounds", bounds);
+  array("cluster", cluster);
   const unsigned name = name_of(type, entity);
   std::string whole = block.empty() ? block : "::" + k.scope + block;
   if (k.instantiation && !k.arguments.empty() && !waits_in(k.arguments)) {
@@ -127,13 +187,6 @@ unsigned module_table::add_expression(std::string_view expression) {
     return name;
   }
   const unsigned name = name_of("decltype(" + type + ")::type", entity);
-  // Bounds that name a parameter of the template are not known here.
-  const auto known = [&](token_range range) {
-    for (std::size_t i = range.begin; i < range.end; ++i)
-      for (const std::string& parameter : template_of->template_parameters)
-        if (list_.tokens[i].is(parameter)) return std::string{};
-    return join(range);
-  };
   bool may_wait = template_of->waits;
   // So may what it is made with.
   const bool made_with = waits_in(expression.substr(std::min(expression.find('<'), expression.size())));
@@ -144,9 +197,13 @@ unsigned module_table::add_expression(std::string_view expression) {
     block = entity;
     block.replace(entity.rfind(std::string(last), entity.find('<')), last.size(), its);
   }
-  std::string bounds = known(template_of->launch_bounds), cluster = known(template_of->cluster_dims);
+  const std::size_t angle = std::min(entity.find('<'), entity.size());
+  const std::string scope = entity.substr(0, entity.rfind(std::string(last), angle));
+  const std::string_view arguments = std::string_view{entity}.substr(angle);
+  std::string bounds = values_for("bounds", *template_of, template_of->launch_bounds, scope, arguments);
+  std::string cluster = values_for("cluster", *template_of, template_of->cluster_dims, scope, arguments);
   const auto array = [&](const char* what, std::string& values) {
-    if (values.empty()) return;
+    if (values.empty() || values.starts_with(scope + "weir_")) return;
     const std::string id = std::string("weir_") + what + "_of_" + number(name);
     names_ += "static constexpr unsigned " + id + "[] = {" + values + "};\n";
     values = id;

@@ -26,12 +26,20 @@ class module_table {
   // Parameters as a declaration has them.
   [[nodiscard]] std::string without_defaults(token_range parameters) const;
 
+  // "template <class T, int N> " of a template; empty of what is none.
+  [[nodiscard]] std::string template_head(const kernel_text& kernel) const;
+
   // Which entries of weir_names are those of the kernels, in the table's order.
   [[nodiscard]] const std::vector<unsigned>& kernel_names() const noexcept { return kernel_names_; }
 
  private:
   [[nodiscard]] std::string join(token_range range) const;
-  [[nodiscard]] bool waits_in(std::string_view text) const;  // a template's arguments
+  [[nodiscard]] bool waits_in(std::string_view text) const;                        // a template's arguments
+  [[nodiscard]] bool depends(const kernel_text& kernel, token_range range) const;  // on a parameter of the template
+  [[nodiscard]] std::string values_of_template(const kernel_text& kernel) const;
+  [[nodiscard]] static std::string values_name(const char* what, const kernel_text& kernel);
+  [[nodiscard]] std::string values_for(const char* what, const kernel_text& of, token_range range,
+                                       const std::string& scope, std::string_view arguments) const;
   unsigned name_of(const std::string& type, const std::string& entity);
   void add_kernel(const std::string& type, const std::string& entity, const std::string& bounds,
                   const std::string& cluster, bool waits, const std::string& block);

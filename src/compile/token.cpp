@@ -12,6 +12,10 @@ bool begins_name(char c) {
          static_cast<unsigned char>(c) >= 128;
 }
 bool digit(char c) { return c >= '0' && c <= '9'; }
+// \u00f6, as preprocessors write letters that are not ASCII's.
+bool universal(std::string_view s, std::size_t at) {
+  return at + 1 < s.size() && s[at] == '\\' && (s[at + 1] == 'u' || s[at + 1] == 'U');
+}
 
 class lexer {
  public:
@@ -94,8 +98,8 @@ class lexer {
   void one() {
     const std::size_t from = at_;
     const char c = s_[at_];
-    if (begins_name(c)) {
-      while (at_ < s_.size() && (begins_name(s_[at_]) || digit(s_[at_]))) ++at_;
+    if (begins_name(c) || universal(s_, at_)) {
+      while (at_ < s_.size() && (begins_name(s_[at_]) || digit(s_[at_]) || universal(s_, at_))) ++at_;
       const std::string_view name = s_.substr(from, at_ - from);
       if (at_ < s_.size() && s_[at_] == '"' &&
           (name == "R" || name == "u8R" || name == "uR" || name == "UR" || name == "LR"))

@@ -91,6 +91,26 @@ TEST_F(Module, VariablesAreMemory) {
   EXPECT_EQ(now[0], 99);
 }
 
+// What the language calls const lies in memory that the host may write to. Whether kernels see it is the compiler's choice.
+TEST_F(Module, ConstantsAreMemoryToo) {
+  const program constants{
+      "__constant__ const int limits[2] = {5, 6};\n"
+      "__device__ const int* const ends[2] = {limits, limits + 1};\n"
+      "extern \"C\" __global__ void read(int* x) { x[0] = *ends[x[0] & 1]; }\n",
+      {.name_expressions = {"&limits"}}};
+  const module made = constants.compile(gpu);
+  const module_variable<int> limits = made.global<int>("&limits");
+  const std::vector<int> wanted{8, 9};
+  std::vector<int> now(2);
+  copy(s, limits, now);
+  copy(s, wanted, limits);
+  s.sync();
+  EXPECT_EQ(now, (std::vector{5, 6}));
+  copy(s, limits, now);
+  s.sync();
+  EXPECT_EQ(now, wanted);
+}
+
 TEST_F(Module, VariablesHaveTheSizeThatTheyHave) {
   EXPECT_EQ(code->global<float[8]>("series").size(), 8u);
   const auto failure = failure_of([&] { static_cast<void>(code->global<float[7]>("series")); });

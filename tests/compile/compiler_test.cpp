@@ -40,6 +40,9 @@ TEST_P(HostCompiler, ErrorsHaveTheUsersNameAndLine) {
     EXPECT_EQ(f.log().find("weir-headers"), std::string::npos) << f.log();
   }
   EXPECT_NE(refused("#include \"nowhere.h\"\n").find("program.cu:1:10: fatal error: "), std::string::npos);
+  EXPECT_NE(refused("__global__ void k(int* x) {\n  if (x[0]) {\n  x[0] = 1;\n}\n").find("program.cu:4:"),
+            std::string::npos);
+  EXPECT_EQ(refused("__global__ void k(int* x) {\n  x[0] = (1;\n}\n").find("weir_module"), std::string::npos);
   EXPECT_NE(refused("\n#error on purpose\n").find("program.cu:2:2: error: "), std::string::npos);
   EXPECT_NE(refused("__device__ int f(int);\n__global__ void k(int* x) { *x = f(1); }").find("undefined reference"),
             std::string::npos);

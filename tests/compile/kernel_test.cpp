@@ -161,6 +161,37 @@ extern "C" __launch_bounds__(64) __global__ void before(float* out) {
   EXPECT_EQ(image.kernel("bounded").static_shared, 0u);
 }
 
+// As numbers that depend on the template's parameters, too.
+TEST_P(Kernel, AttributesOfInstancesAreTheirTemplates) {
+  device_image image{made(R"(namespace ns {
+template <int N, class T = float> __global__ void __launch_bounds__(N * 2, 3) bounded(T* x) { x[0] = N; }
+template <int N> __global__ void __cluster_dims__(N, 1, 1) clustered(float* x) { x[0] = N; }
+template <class T> __global__ void __launch_bounds__(96) fixed(T* x) { x[0] = 1; }
+template __global__ void bounded<16, float>(float*);
+template __global__ void clustered<4>(float*);
+template __global__ void fixed(double*);
+})",
+                          {"ns::bounded<32, double>", "ns::bounded<8>", "ns::clustered<2>", "ns::fixed<int>"})};
+  EXPECT_EQ(image.kernel("_ZN2ns7boundedILi16EfEEvPT0_").max_threads, 32u);
+  EXPECT_EQ(image.kernel("_ZN2ns7boundedILi16EfEEvPT0_").min_blocks, 3u);
+  EXPECT_EQ(image.kernel("_ZN2ns9clusteredILi4EEEvPf").cluster.x, 4u);
+  EXPECT_EQ(image.kernel("_ZN2ns5fixedIdEEvPT_").max_threads, 96u);
+  EXPECT_EQ(image.kernel("_ZN2ns7boundedILi32EdEEvPT0_").max_threads, 64u);
+  EXPECT_EQ(image.kernel("_ZN2ns7boundedILi8EfEEvPT0_").max_threads, 16u);
+  EXPECT_EQ(image.kernel("_ZN2ns9clusteredILi2EEEvPf").cluster.x, 2u);
+  EXPECT_EQ(image.kernel("_ZN2ns5fixedIiEEvPT_").max_threads, 96u);
+}
+
+TEST_P(Kernel, NamesMayHaveAnyLetters) {
+  device_image image{made(R"(// ☃
+__device__ int doppelt(int größe) { return 2 * größe; }
+extern "C" __global__ void letters(int* länge) { __syncthreads(); int größe = 1; länge[0] = doppelt(größe) + sizeof("☃"); }
+)")};
+  int x = 0;
+  image.launch("letters", {}, &x);
+  EXPECT_EQ(x, 6);
+}
+
 TEST_P(Kernel, CppOfDeviceCodeWorks) {
   device_image image{made(R"(template <class F> __device__ __forceinline__ int apply(F f, int x) { return f(x); }
 struct base { int k; __device__ __host__ base(int v) : k{v} {} __device__ int operator()(int x) const { return k * x; } };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "embedded/kernel/services.hpp"
+#include "embedded/kernel/writable_variables.hpp"
 
 namespace weir::embedded::model {
 
@@ -56,6 +57,7 @@ CUresult module_image::load(const kernel::image_bytes& bytes, std::shared_ptr<co
   const auto* const table = static_cast<const weir_module_table*>(dlsym(object.get(), "weir_module"));
   if (table == nullptr) return refusal(complaint);
   if (table->services != nullptr) *table->services = &kernel::services();
+  kernel::make_variables_writable(*table);
   out = std::make_shared<const module_image>(std::move(object), *table);
   return CUDA_SUCCESS;
 }
