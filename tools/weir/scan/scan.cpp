@@ -100,7 +100,7 @@ void measure(const input_file& file, const kernels& code, report& r) {
   const std::uint64_t in_memory = chunks * r.how.chunk_bytes;
   r.copies = row("copies alone", "copies", in_memory, copies);
   r.kernels = row("kernels alone", "kernels", in_memory, kernels);
-  r.both = row("both", "both", in_memory, both);
+  r.both = row("both at once", "both", in_memory, both);
   r.from_file = row("from the file", "from_file", file.size(), from_file);
 }
 
