@@ -102,6 +102,13 @@ class Refused(CompileTest):
         self.assert_fails(self.compile(self.folder / "none.cu"), 1, "none.cu", "No such file")
         self.assert_fails(self.compile(self.folder), 1, "irectory")
 
+    def test_the_source_itself(self):
+        source = self.source(SOURCE)
+        link = self.folder / "link"
+        link.symlink_to(source)
+        self.assert_fails(self.weir("compile", source, "-o", link, WEIR_CACHE=str(self.cache)), 1, "is the source")
+        self.assertEqual(source.read_text(), SOURCE)
+
     def test_no_device(self):
         self.assert_fails(self.compile(self.source(SOURCE), "--device", 7), 1, "no device 7")
         self.assert_fails(self.compile(self.source(SOURCE), "--device", -1), 2, "--device")

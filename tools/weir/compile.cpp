@@ -10,9 +10,11 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <weir/device.hpp>
 #include <weir/program.hpp>
 
@@ -33,6 +35,10 @@ void tell(std::string_view log) {
 }
 
 void compile(const options& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.file, options.output, ignored)) {
+    throw failure{fmt::format("'{}' is the source: the image needs a file of its own", options.output)};
+  }
   const weir::device device = device_numbered(options.device);
   try {
     const program source = program::from_file(options.file, options.how);
