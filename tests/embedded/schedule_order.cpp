@@ -58,7 +58,9 @@ int main() {
       const word& of_neighbour = words[(i + 1) % streams];
       timeline::submission to{*lines[i]};
       to.add(engine::make_operation(wait_for{&of_neighbour, round / 4}, engine::operation_kind::wait_value));
-      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i)}));
+      // Every other one on a thread of its own.
+      const auto kind = round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
+      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i)}, kind));
       to.add(engine::make_operation(put{&words[i], round}));
     }
   }

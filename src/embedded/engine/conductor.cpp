@@ -17,9 +17,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long a step waits for a host function, which runs on its own thread. One that takes longer goes on while
-// the schedule does, because it may itself wait for what the program does next.
-constexpr auto host_function_patience = 20ms;
+// How long a step waits for a host function, or for work that may take long, which run on threads of their own. What takes
+// longer goes on while the schedule does, because it may itself wait for what the program, or a stream, does next.
+constexpr std::chrono::milliseconds host_function_patience = 20ms;
+constexpr std::chrono::milliseconds long_work_patience = 50ms;
 constexpr auto silence_before_patient_steps = 4ms;
 
 }  // namespace
@@ -58,7 +59,7 @@ void conductor::conduct(point until) noexcept {
       if (!moved) moved = aside ? step_towards(until) : step();
     }
     activity_.fetch_add(1, std::memory_order_relaxed);
-    if (!moved && !until.reached()) std::this_thread::sleep_for(100us);  // a host function or a value decides
+    if (!moved && !until.reached()) std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
   }
 }
 
@@ -96,26 +97,27 @@ bool conductor::step_towards(point until) noexcept {
 bool conductor::run_one(timeline& line) noexcept {
   if (!line.try_own()) return false;
   const std::uint64_t before = line.completed();
-  std::uint32_t seen = host_runs_.load(std::memory_order_acquire);
-  const stop why = line.run(runner::helper, before + 1);
-  if (why != stop::host) return line.completed() != before;
+  std::uint32_t seen = runs_elsewhere_.load(std::memory_order_acquire);
+  const stop why = line.run(runner::step, before + 1);
+  if (why != stop::host && why != stop::apart) return line.completed() != before;
   // Until its thread has let go of the timeline, too, which decides who can make the next step.
   const auto has_run = [&] { return line.completed() != before && (line.state() & timeline::owned) == 0; };
   constexpr int most_spins = 200;  // some 10 us
   for (int spins = 0; spins < most_spins && !has_run(); ++spins) pause();
-  const auto patience_ends = std::chrono::steady_clock::now() + host_function_patience;
+  const auto patience_ends =
+      std::chrono::steady_clock::now() + (why == stop::host ? host_function_patience : long_work_patience);
   while (!has_run()) {
     const auto left = patience_ends - std::chrono::steady_clock::now();
     if (left <= 0ns) break;
-    futex_wait_for(host_runs_, seen, left);
-    seen = host_runs_.load(std::memory_order_acquire);
+    futex_wait_for(runs_elsewhere_, seen, left);
+    seen = runs_elsewhere_.load(std::memory_order_acquire);
   }
   return true;
 }
 
-void conductor::host_function_ran() noexcept {
-  host_runs_.fetch_add(1, std::memory_order_release);
-  futex_wake(host_runs_, 1);
+void conductor::ran_elsewhere() noexcept {
+  runs_elsewhere_.fetch_add(1, std::memory_order_release);
+  futex_wake(runs_elsewhere_, 1);
 }
 
 void conductor::make_patient_steps() noexcept {
@@ -124,8 +126,8 @@ void conductor::make_patient_steps() noexcept {
     std::this_thread::sleep_for(silence_before_patient_steps);
     const std::uint64_t now = activity_.load(std::memory_order_relaxed);
     if (now == std::exchange(seen, now)) {
-      const std::lock_guard lock{stepping_};
-      while (step()) {
+      const std::unique_lock lock{stepping_, std::try_to_lock};
+      while (lock.owns_lock() && step()) {
       }
     }
   }

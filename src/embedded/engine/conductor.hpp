@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <random>
 #include <vector>
 
@@ -16,9 +17,11 @@ class timeline;
 
 // Takes the workers' place under schedule_kind::random and late. Operations run on the threads that submit and wait, in steps of one;
 // which stream makes the next step follows from the seed and the program's own calls alone. So a run with one thread can be repeated exactly.
+// Host functions and work that may take long run on threads of their own, for which the step waits.
 //
-// A program may also wait without a call, by looking at memory. For its sake a thread makes steps when there have been neither
-// calls nor steps for a while; that is the one thing here that depends on time.
+// Two things depend on time. What runs elsewhere is waited for until it has taken quite long: a kernel may spin until another
+// stream has done its part. And a program may wait without a call, by looking at memory: for its sake a thread makes steps when
+// there have been neither calls nor steps for a while.
 //
 // Thread safety: all members, from any thread.
 class conductor {
@@ -31,8 +34,8 @@ class conductor {
   // Makes steps until the point is reached.
   void conduct(point until) noexcept;
 
-  // The thread of the host functions has run one, or what came after it, and has let go of the timeline.
-  void host_function_ran() noexcept;
+  // A thread to which a step had passed on a timeline has run an operation of it, and has let go of it.
+  void ran_elsewhere() noexcept;
 
  private:
   bool step() noexcept;                     // one operation of any timeline
@@ -41,15 +44,15 @@ class conductor {
   void make_patient_steps() noexcept;
 
   const schedule schedule_;
-  spin_lock stepping_;                 // one step at a time; what a step submits finds it taken
+  std::mutex stepping_;                // one step at a time; what a step submits finds it taken
   std::mt19937_64 random_;             // guarded by stepping_
   std::vector<timeline*> candidates_;  // guarded by stepping_; kept for its capacity
 
   spin_lock active_lock_;
   std::vector<timeline*> active_;  // those that may have something to run, in the order of their first submission
 
-  std::atomic<std::uint32_t> host_runs_{0};  // host functions so far; a step that has made one sleeps on it
-  std::atomic<std::uint64_t> activity_{0};   // calls and steps so far
+  std::atomic<std::uint32_t> runs_elsewhere_{0};  // so far; a step that has passed on a timeline sleeps on it
+  std::atomic<std::uint64_t> activity_{0};        // calls and steps so far
   std::atomic<bool> patient_thread_started_{false};
 };
 

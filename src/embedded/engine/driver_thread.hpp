@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,20 +16,24 @@
 
 namespace weir::embedded::engine {
 
-// A thread, also where the machine has none to give just now. There is no way on without: work would stand for ever, and
-// those who wait for it. So the program ends, and says why, when there still is none after half a second. The body is a
-// pointer's worth of captures: a std::thread would need memory for it.
+// The number of an error, or 0. The body is a pointer's worth of captures: a std::thread would need memory for it.
 template <class Body>
-pthread_t patiently_started(const Body& body) noexcept {
+int make_thread(const Body& body, pthread_t& made) noexcept {
   static_assert(sizeof(Body) == sizeof(void*) && std::is_trivially_copyable_v<Body>);
   constexpr auto run = [](void* captures) -> void* {
     std::bit_cast<Body>(captures)();
     return nullptr;
   };
+  return pthread_create(&made, nullptr, run, std::bit_cast<void*>(body));
+}
+
+// Also where the machine has no thread to give just now. There is no way on without: work would stand for ever, and those
+// who wait for it. So the program ends, and says why, when there still is none after half a second.
+template <class Body>
+int patiently_make_thread(const Body& body, pthread_t& made) noexcept {
   for (std::chrono::milliseconds pause{1};; pause *= 2) {
-    pthread_t made{};
-    const int error = pthread_create(&made, nullptr, run, std::bit_cast<void*>(body));
-    if (error == 0) return made;
+    const int error = make_thread(body, made);
+    if (error == 0) return error;
     if (pause > std::chrono::milliseconds{256}) {
       std::fprintf(stderr,
                    "weir: the embedded driver cannot start a thread: %s; raise the limit of threads (ulimit -u)\n",
@@ -39,19 +44,27 @@ pthread_t patiently_started(const Body& body) noexcept {
   }
 }
 
-// Starts a thread that lives as long as the process. It takes no signals, which are the program's, but for those that
-// come of what the thread itself does wrong: blocked, they would end the process past the handlers of the program.
+// Is there a way on where no thread is to be had?
+enum class need : std::uint8_t { it_has_to_be, it_may_be };
+
+// Starts a thread. It takes no signals, which are the program's, but for those that come of what the thread itself does
+// wrong: blocked, they would end the process past the handlers of the program; and SIGURG, by which kernels are interrupted.
+// False where there is none to be had.
 template <class Body>
-void start_driver_thread(const char* name, Body body) noexcept {
+bool start_driver_thread(const char* name, Body body, need of_it = need::it_has_to_be) noexcept {
   sigset_t others;
   sigset_t before;
   sigfillset(&others);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&others, own);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGURG}) sigdelset(&others, own);
   pthread_sigmask(SIG_SETMASK, &others, &before);
-  const pthread_t thread = patiently_started(body);
-  pthread_setname_np(thread, name);
-  pthread_detach(thread);
+  pthread_t thread{};
+  const int error = of_it == need::it_may_be ? make_thread(body, thread) : patiently_make_thread(body, thread);
+  if (error == 0) {
+    pthread_setname_np(thread, name);
+    pthread_detach(thread);
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error == 0;
 }
 
 }  // namespace weir::embedded::engine

@@ -23,7 +23,7 @@ struct point {
 // What the engine has to know about an operation before it runs it.
 enum class operation_kind : std::uint8_t {
   work,        // runs wherever its timeline runs
-  long_work,   // the same, but not on the thread of the host functions, which others wait for
+  long_work,   // the same, but not on the thread of the host functions, which others wait for; it may take for ever
   host,        // runs only on the thread of the host functions
   wait_point,  // holds the timeline until a point is reached
   wait_value,  // holds the timeline until its body says that a word of memory has the value; its work begins with the

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "embedded/engine/conductor.hpp"
 #include "embedded/engine/driver_thread.hpp"
+#include "embedded/engine/futex.hpp"
 #include "embedded/engine/idle_spin.hpp"
 #include "embedded/engine/successor.hpp"
 
@@ -15,7 +17,14 @@ namespace weir::embedded::engine {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr unsigned most_useful_workers = 16;
+
+// How long all workers are busy with what they have before it is said that one is held up. Serial, where the order should not
+// depend on time, nothing goes past work that ends within a longer one.
+constexpr auto patience = 4ms;
+constexpr auto patience_where_serial = 30ms;
 
 }  // namespace
 
@@ -96,11 +105,47 @@ void scheduler::list(timeline& line) noexcept {
 
 // There is something in the list of those that are ready.
 void scheduler::call_a_worker() noexcept {
-  const wake_up::action next = workers_.added(most_workers_);
-  if (next == wake_up::action::wake) {
-    workers_.wake();
-  } else if (next == wake_up::action::start) {
-    start_driver_thread("weir-worker", [this] { work(); });
+  switch (workers_.added(most_workers_ + reserve_.size())) {
+    case wake_up::action::none: return;
+    case wake_up::action::wake: workers_.wake(); return;
+    case wake_up::action::start: start_worker(); return;
+    case wake_up::action::busy: watch_workers(); return;
+  }
+}
+
+void scheduler::start_worker() noexcept {
+  const need of_it = reserve_.size() == 0 ? need::it_has_to_be : need::it_may_be;
+  if (start_driver_thread(
+          "weir-worker", [this] { work(); }, of_it))
+    return;
+  workers_.not_started();
+  watch_workers();  // which tries again
+}
+
+// All workers are busy, and there is more to do: sees to it that somebody looks after a while whether they still are.
+void scheduler::watch_workers() noexcept {
+  if (watched_.load() != 0 || watched_.exchange(1) != 0) return;
+  if (watch_started_.exchange(true)) {
+    futex_wake(watched_, 1);
+  } else {
+    start_driver_thread("weir-watch", [this] { keep_watching(); });
+  }
+}
+
+void scheduler::keep_watching() noexcept {
+  const auto period = schedule_.kind == schedule_kind::serial ? patience_where_serial : patience;
+  for (;;) {
+    while (watched_.load() == 0) futex_wait(watched_, 0);
+    std::uint64_t finds = workers_.finds();
+    do {
+      std::this_thread::sleep_for(period);
+      const bool held_up = std::exchange(finds, workers_.finds()) == finds && workers_.all_are_busy();
+      if (!held_up || ready_.empty()) continue;
+      reserve_.call_one();
+      call_a_worker();
+    } while (!ready_.empty());
+    watched_.store(0);
+    if (!ready_.empty()) watched_.store(1);  // added in the meantime
   }
 }
 
@@ -138,7 +183,6 @@ bool scheduler::take_part(hot_timelines& hot) noexcept {
   call_a_worker();
   work->take_part();
   joint_work_list::leave(*work);
-  workers_.finished();
   return true;
 }
 
@@ -163,50 +207,62 @@ void scheduler::work() noexcept {
   hot_timelines hot;
   idle_spin idle;
   for (;;) {
+    const std::uint32_t calls = reserve_.calls();
+    timeline* drained = nullptr;
     if (timeline* line = take(hot)) {
       hot.drop_all(*this);
       if (schedule_.kind == schedule_kind::parallel) successor::of_this_thread().keep_any();
-      timeline* drained = run_chain(*line);
-      workers_.finished();
-      if (drained != nullptr) hot.keep(*drained, *this);
-      idle.reset();
-    } else if (take_part(hot)) {
-      idle.reset();
-    } else if (!idle.once_more()) {
-      hot.drop_all(*this);
-      sleep();
-      idle.reset();
+      drained = run_chain(*line);
+    } else if (!take_part(hot)) {
+      if (!idle.once_more()) {
+        hot.drop_all(*this);
+        sleep();
+        idle.reset();
+      }
+      continue;
     }
+    if (reserve_.replaces(calls)) {
+      workers_.ends();
+      return;
+    }
+    workers_.finished();
+    if (drained != nullptr) hot.keep(*drained, *this);
+    idle.reset();
   }
 }
 
-void scheduler::give_to_host_thread(timeline& line) noexcept {
-  host_ready_.push(line);
-  call_the_host_thread();
+void scheduler::give_to_host_thread(timeline& line) noexcept { give(line, host_thread_); }
+void scheduler::give_to_long_thread(timeline& line) noexcept { give(line, long_threads_); }
+
+void scheduler::give(timeline& line, receivers& to) noexcept {
+  to.lines.push(line);
+  call(to);
 }
 
-void scheduler::call_the_host_thread() noexcept {
-  const wake_up::action next = host_thread_.added(1);
+void scheduler::call(receivers& one) noexcept {
+  const wake_up::action next = one.threads.added(one.most);
   if (next == wake_up::action::wake) {
-    host_thread_.wake();
+    one.threads.wake();
   } else if (next == wake_up::action::start) {
-    start_driver_thread("weir-host", [this] { run_host_functions(); });
+    start_driver_thread(one.name, [&one] { instance().run_given(one); });
   }
 }
 
-// Counts as searching also while it runs one: it looks at the list again when that returns.
-void scheduler::run_host_functions() noexcept {
+void scheduler::run_given(receivers& as) noexcept {
   idle_spin idle;
   for (;;) {
-    if (timeline* line = host_ready_.pop()) {
+    if (timeline* line = as.lines.pop()) {
+      as.threads.found();
+      if (!as.lines.empty()) call(as);
       line->own_parked();
-      line->run(runner::host_thread, line->completed() + slice_);
-      if (stepping()) conductor_->host_function_ran();
+      line->run(as.as, line->completed() + slice_);
+      if (stepping()) conductor_->ran_elsewhere();
+      as.threads.finished();
       idle.reset();
     } else if (!idle.once_more()) {
-      host_thread_.gives_up();
-      if (!host_ready_.empty()) call_the_host_thread();
-      host_thread_.sleep();
+      as.threads.gives_up();
+      if (!as.lines.empty()) call(as);
+      as.threads.sleep();
       idle.reset();
     }
   }

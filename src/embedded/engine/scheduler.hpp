@@ -7,6 +7,7 @@
 
 #include "embedded/engine/joint_work.hpp"
 #include "embedded/engine/ready_list.hpp"
+#include "embedded/engine/reserve.hpp"
 #include "embedded/engine/schedule.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/wake_up.hpp"
@@ -16,7 +17,8 @@ namespace weir::embedded::engine {
 class conductor;
 
 // Workers run what is listed; one more thread runs all host functions, as on a GPU. Threads are started when there is
-// first something for them to do, and sleep when there is nothing. One scheduler a process, never destroyed.
+// first something for them to do, and sleep when there is nothing. Where all workers are held up, by kernels that spin until
+// others have done something, there are more of them. One scheduler a process, never destroyed.
 //
 // Thread safety: all members, from any thread; configure() before the first operation.
 class scheduler {
@@ -45,18 +47,34 @@ class scheduler {
   // Takes a parked timeline whose next operation is a host function.
   void give_to_host_thread(timeline& line) noexcept;
 
+  // Stepping: takes a parked timeline whose next operation may take long, or for ever.
+  void give_to_long_thread(timeline& line) noexcept;
+
  private:
   class hot_timelines;
 
+  // Threads that are given timelines of which they run the next operation.
+  struct receivers {
+    const char* name;
+    runner as;
+    unsigned most;
+    host_list lines;
+    wake_up threads;
+  };
+
   scheduler();
   void work() noexcept;
-  void run_host_functions() noexcept;
   timeline* run_chain(timeline& first) noexcept;
   timeline* take(hot_timelines& hot) noexcept;
   bool take_part(hot_timelines& hot) noexcept;
   void sleep() noexcept;
   void call_a_worker() noexcept;
-  void call_the_host_thread() noexcept;
+  void start_worker() noexcept;
+  void watch_workers() noexcept;
+  void keep_watching() noexcept;
+  void give(timeline& line, receivers& to) noexcept;
+  void call(receivers& one) noexcept;
+  void run_given(receivers& as) noexcept;
 
   schedule schedule_;
   unsigned most_workers_;
@@ -65,10 +83,13 @@ class scheduler {
 
   alignas(64) ready_list ready_;
   wake_up workers_;
+  reserve reserve_;
+  std::atomic<std::uint32_t> watched_{0};  // 1: a thread looks whether workers are held up
+  std::atomic<bool> watch_started_{false};
   joint_work_list joint_;
 
-  alignas(64) host_list host_ready_;
-  wake_up host_thread_;
+  alignas(64) receivers host_thread_{"weir-host", runner::host_thread, 1, {}, {}};
+  alignas(64) receivers long_threads_{"weir-step", runner::worker, reserve::most, {}, {}};
 };
 
 }  // namespace weir::embedded::engine

@@ -162,6 +162,12 @@ void timeline::settle(std::uint64_t count) noexcept {
   if (wake_at_.load() <= count) wake_reached();
 }
 
+// Who runs what takes long, or is the program's own code?
+bool timeline::may_run(runner who, operation_kind kind) noexcept {
+  if (kind == operation_kind::host) return who == runner::host_thread;
+  return who == runner::worker || who == runner::helper;
+}
+
 stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexcept {
   scheduler& sched = scheduler::instance();
   std::uint64_t done = completed_.load(std::memory_order_relaxed);
@@ -187,11 +193,14 @@ stop timeline::run(runner who, std::uint64_t limit, std::uint32_t beyond) noexce
       } else if (op.kind == operation_kind::wait_value) {
         if (!failed && !op.body(op) && park_on_value(op)) return stop::blocked;
         op.body = nullptr;
-      } else if ((op.kind == operation_kind::host) != (who == runner::host_thread) &&
-                 (op.runs_after_failure || !failed)) {
+      } else if (!may_run(who, op.kind) && (op.runs_after_failure || !failed)) {
         if (op.kind == operation_kind::host) {
           park();
           sched.give_to_host_thread(*this);
+        } else if (who == runner::step) {
+          park();
+          sched.give_to_long_thread(*this);
+          return stop::apart;
         } else {
           disown();
         }

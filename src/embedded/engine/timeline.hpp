@@ -22,11 +22,13 @@ enum class stop : std::uint8_t {
   drained,  // nothing is left
   limit,    // as far as was asked for
   blocked,  // on a point or on a value; whoever brings it about lists the timeline again
-  host,     // the next operation belongs to the other kind of thread, which has it now
+  host,     // the next operation is for the thread of the host functions, which has it now; or is not for that one
+  apart,    // a step left the next operation to a thread of its own
 };
 
-// Who runs a timeline: host functions run on one thread of the driver, which in turn leaves long work to the others.
-enum class runner : std::uint8_t { worker, helper, host_thread };
+// Who runs a timeline: host functions run on one thread of the driver, which in turn leaves long work to the others. A step
+// of a deterministic schedule leaves both to others, and waits for them; it does not wait for ever.
+enum class runner : std::uint8_t { worker, helper, host_thread, step };
 
 // Operations that run in order, and the count of those that are complete.
 //
@@ -140,6 +142,7 @@ class alignas(64) timeline {
   void settle(std::uint64_t count) noexcept;
   void wake_reached() noexcept;
   static void let_successor_go() noexcept;
+  static bool may_run(runner who, operation_kind kind) noexcept;
   enum class parking : std::uint8_t { parked, reached, without_memory };
   parking park_on(point until) noexcept;
   bool park_on_value(operation& op) noexcept;

@@ -1,0 +1,27 @@
+// spinning.cu - kernels that wait for a word of memory: for the host, or for another kernel, to write it.
+
+// Says that it has begun, then waits until the word is there; says what it has found.
+__global__ void wait_for_word(volatile unsigned* begun, const volatile unsigned* word, unsigned* found) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) *begun = 1;
+  unsigned value;
+  while ((value = *word) == 0) {
+  }
+  __threadfence_system();
+  if (threadIdx.x == 0 && blockIdx.x == 0) *found = value;
+}
+
+// The same with a barrier behind the loop.
+__global__ void wait_for_word_together(volatile unsigned* begun, const volatile unsigned* word, unsigned* found) {
+  __shared__ unsigned value;
+  if (threadIdx.x == 0) {
+    *begun = 1;
+    while ((value = *word) == 0) __nanosleep(100);
+  }
+  __syncthreads();
+  if (threadIdx.x == blockDim.x - 1) *found = value;
+}
+
+__global__ void write_word(volatile unsigned* word, unsigned value) {
+  __threadfence_system();
+  *word = value;
+}
