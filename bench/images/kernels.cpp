@@ -27,9 +27,9 @@ void saxpy(const weir_block* block, const void* const* arguments, unsigned first
 constexpr weir_parameter one[] = {{0, 4, 4}};
 constexpr weir_parameter of_saxpy[] = {{0, 4, 4}, {4, 4, 4}, {8, 8, 8}, {16, 8, 8}};
 constexpr weir_kernel kernels[] = {
-    {"empty", empty, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0},
-    {"meet", meet, one, 1, weir_kernel_waits, 1024, 0, {0, 0, 0}, 0, 0},
-    {"saxpy", saxpy, of_saxpy, 4, 0, 1024, 0, {0, 0, 0}, 0, 0},
+    {"empty", empty, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
+    {"meet", meet, one, 1, weir_kernel_waits, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
+    {"saxpy", saxpy, of_saxpy, 4, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
 };
 
 }  // namespace

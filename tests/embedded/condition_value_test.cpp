@@ -24,8 +24,8 @@ class ConditionValue : public memory_test {
     const model::graph& from = *p.graphs.find(graph_);
     std::vector<model::place_in_plan> places;
     plan_ = model::compile(from, from.in_order(), places);
-    value_ = plan_->condition_of(condition);
-    EXPECT_EQ(plan_->condition_of(condition + 1), nullptr);
+    condition_ = condition;
+    EXPECT_FALSE(kernel::set_condition(condition + 1, 1));
     plan_->operations[plan_->conditionals[0].bodies[0].first_operation] = engine::make_operation(change{this});
   }
   void TearDown() override {
@@ -52,7 +52,12 @@ class ConditionValue : public memory_test {
 
   [[nodiscard]] model::launch_plan& plan() { return *plan_.get(); }
   void drop_plan() { plan_ = {}; }
-  std::atomic<std::uint32_t>& value() { return *value_; }
+  void change_to_copy() { plan_ = model::plan_reference{new model::launch_plan{plan()}}; }
+  // As a kernel does it.
+  void set(std::uint32_t to) const { EXPECT_TRUE(kernel::set_condition(condition_, to)); }
+  [[nodiscard]] static std::uint32_t value_in(const model::launch_plan& plan) {
+    return plan.conditionals.at(0).value->get();
+  }
 
   int rounds_ = 0;
   std::unique_ptr<test_words> words_;
@@ -62,13 +67,13 @@ class ConditionValue : public memory_test {
     ConditionValue* test;
     void run() const noexcept {
       ++test->rounds_;
-      --test->value();
+      test->set(value_in(test->plan()) - 1);
     }
   };
 
   CUgraph graph_ = nullptr;
   model::plan_reference plan_;
-  std::atomic<std::uint32_t>* value_ = nullptr;
+  CUgraphConditionalHandle condition_ = 0;
 };
 
 // A loop looks at its condition before each round, and begins anew with each launch.
@@ -85,15 +90,14 @@ TEST_F(ConditionValue, AConditionThatIsNotAssignedKeepsItsValue) {
   make(CU_GRAPH_COND_TYPE_WHILE, 1, 5, 0);
   run(plan());
   EXPECT_EQ(rounds_, 0);
-  value() = 3;
+  set(3);
   run(plan());
   EXPECT_EQ(rounds_, 3);
-  value() = 2;
-  const model::plan_reference copy{new model::launch_plan{plan()}};
-  drop_plan();
-  run(*copy.get());
+  set(2);
+  change_to_copy();
+  run(plan());
   EXPECT_EQ(rounds_, 5);
-  EXPECT_EQ(value(), 0u);
+  EXPECT_EQ(value_in(plan()), 0u);
 }
 
 // The second body of an if is not run because the first has made the condition zero.
@@ -101,7 +105,7 @@ TEST_F(ConditionValue, AnIfLooksOnce) {
   make(CU_GRAPH_COND_TYPE_IF, 2, 1, CU_GRAPH_COND_ASSIGN_DEFAULT);
   run(plan());
   EXPECT_EQ(rounds_, 1);
-  EXPECT_EQ(value(), 0u);
+  EXPECT_EQ(value_in(plan()), 0u);
   EXPECT_EQ((*words_)[1], 0u);
 }
 

@@ -37,7 +37,7 @@ inline constexpr weir_parameter one_pointer{0, 8, 8};
 
 template <auto Body, unsigned Flags>
 inline constexpr weir_kernel kernel_of{
-    "of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0};
+    "of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0, nullptr};
 
 // Kernels without and with barriers.
 template <auto Body>

@@ -9,7 +9,7 @@
 #error "module images are C++"
 #endif
 
-enum : unsigned { weir_module_version = 2 };
+enum : unsigned { weir_module_version = 3 };
 
 struct weir_extent {
   unsigned x, y, z;
@@ -69,6 +69,8 @@ struct weir_services {
   // Memory of the device's heap (malloc and free in kernels). Null where it is used up.
   void* (*allocate)(unsigned long long bytes);
   void (*free)(void* memory);
+  // Sets the condition of a graph (cudaGraphSetConditional). A handle that no graph and no executable has ends the launch.
+  void (*set_condition)(unsigned long long handle, unsigned value);
 };
 
 // A parameter of a kernel, in the order of its declaration. The offset is where it lies in the buffer of
@@ -97,6 +99,9 @@ struct weir_kernel {
   weir_extent cluster;     // __cluster_dims__, or {0, 0, 0}
   unsigned static_shared;  // bytes of static __shared__ variables that it names itself
   unsigned local_bytes;    // a guess of the stack that a thread needs beyond a small one, or 0
+  // Makes the built-in variables of the thread of the host those of a thread of the block that it runs, as they were before
+  // another one had its turn. Null: no thread of a block is ever interrupted in favour of another.
+  void (*resume)(const weir_block* block, unsigned thread);
 };
 
 enum weir_memory : unsigned { weir_memory_device, weir_memory_constant, weir_memory_managed };

@@ -13,6 +13,7 @@
 
 #include "embedded/engine/spin_lock.hpp"
 #include "embedded/kernel/block_runner.hpp"
+#include "embedded/kernel/condition_values.hpp"
 #include "embedded/kernel/device_heap.hpp"
 #include "embedded/kernel/device_print.hpp"
 #include "embedded/kernel/team.hpp"
@@ -85,6 +86,17 @@ void fail(weir_fault why, const char* what) {
   }
 }
 
+void set_condition_of_graph(unsigned long long handle, unsigned value) {
+  const bool known = [&] {
+    const block_runner::own_work ours;
+    return set_condition(handle, value);
+  }();
+  if (known) return;
+  std::fprintf(stderr, "weir: kernel %s sets a condition that no graph has: handle %#llx\n",
+               running_kernel()->what().kernel->name, handle);
+  leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+}
+
 unsigned long long nanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -130,6 +142,7 @@ const weir_services& services() noexcept {
       .sleep = sleep,
       .allocate = allocate_on_device,
       .free = free_on_device,
+      .set_condition = set_condition_of_graph,
   };
   return all;
 }

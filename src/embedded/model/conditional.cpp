@@ -2,7 +2,6 @@
 #include "embedded/model/conditional.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 #include "embedded/engine/waiting.hpp"
 #include "embedded/model/graph.hpp"
@@ -21,6 +20,16 @@ condition* condition::find(CUgraphConditionalHandle handle) noexcept {
   return this_process().conditions.find(reinterpret_cast<const void*>(handle));
 }
 
+namespace {
+
+void end(condition& one) noexcept {
+  this_process().conditions.retire(&one, this_process().conditions.handle_of(&one));
+  one.value.reset();
+  this_process().conditions.recycle(&one);
+}
+
+}  // namespace
+
 condition& make_condition(graph& of, const context& in, std::uint32_t value_at_launch, bool assigned_at_launch) {
   of.conditions.push_back(nullptr);
   condition* made = nullptr;
@@ -30,17 +39,21 @@ condition& make_condition(graph& of, const context& in, std::uint32_t value_at_l
     of.conditions.pop_back();
     throw;
   }
-  of.conditions.back() = made;
-  *made = {&of, nullptr, &in, value_at_launch, assigned_at_launch};
+  *made = {&of, nullptr, &in, value_at_launch, assigned_at_launch, {}};
   this_process().conditions.publish(made);
+  of.conditions.back() = made;
+  try {
+    made->value = kernel::condition_value::make(made->handle());
+  } catch (...) {
+    end(*made);
+    of.conditions.pop_back();
+    throw;
+  }
   return *made;
 }
 
 void end_conditions(graph& of) noexcept {
-  for (condition* ended : of.conditions) {
-    this_process().conditions.retire(ended, this_process().conditions.handle_of(ended));
-    this_process().conditions.recycle(ended);
-  }
+  for (condition* ended : of.conditions) end(*ended);
   of.conditions.clear();
 }
 
@@ -123,9 +136,10 @@ graph_node* find_unsuited(const graph& in) noexcept { return find_unsuited(in, f
 
 void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept {
   const condition* const by = condition::find(to);
-  of.condition = to;
-  of.assigned_at_launch = by != nullptr && by->assigned_at_launch;
-  of.value_at_launch = by != nullptr ? by->value_at_launch : 0;
+  if (by == nullptr) return;
+  of.value = by->value;
+  of.assigned_at_launch = by->assigned_at_launch;
+  of.value_at_launch = by->value_at_launch;
 }
 
 plan_conditional conditional_of(const conditional_params& params) {
@@ -140,27 +154,27 @@ plan_conditional conditional_of(const conditional_params& params) {
 // before each round.
 void conditional_work::run() const noexcept {
   const plan_conditional& node = in->conditionals[number];
-  const std::atomic<std::uint32_t>& condition = in->condition_values[number];
+  const kernel::condition_value* const condition = node.value.get();
+  if (condition == nullptr) return;
   const auto run_body = [&](std::size_t which) {
     if (which >= node.bodies.size()) return;
     const plan_conditional::body& body = node.bodies[which];
     engine::operation* next = in->operations.data() + body.first_operation;
-    for (engine::operation* const end = next + body.operations; next != end; ++next) next->body(*next);
+    for (engine::operation* const end = next + body.operations; next != end && next->body(*next);) ++next;
   };
-  const std::uint32_t value = condition.load(std::memory_order_relaxed);
+  const std::uint32_t value = condition->get();
   switch (node.type) {
     case CU_GRAPH_COND_TYPE_IF: run_body(value != 0 ? 0 : 1); return;
     case CU_GRAPH_COND_TYPE_SWITCH: run_body(value); return;
     case CU_GRAPH_COND_TYPE_WHILE:
-      while (condition.load(std::memory_order_relaxed) != 0 && engine::device_failure() == CUDA_SUCCESS) run_body(0);
+      while (condition->get() != 0 && engine::device_failure() == CUDA_SUCCESS) run_body(0);
       return;
   }
 }
 
 void assign_conditions::run() const noexcept {
-  for (std::size_t i = 0; i < in->conditionals.size(); ++i) {
-    const plan_conditional& node = in->conditionals[i];
-    if (node.assigned_at_launch) in->condition_values[i].store(node.value_at_launch, std::memory_order_relaxed);
+  for (const plan_conditional& node : in->conditionals) {
+    if (node.assigned_at_launch && node.value != nullptr) node.value->set(node.value_at_launch);
   }
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "driver/abi.hpp"
+#include "embedded/kernel/condition_values.hpp"
 #include "embedded/model/graph_node.hpp"
 
 namespace weir::embedded::model {
@@ -20,7 +22,8 @@ struct condition {
   graph_node* used_by = nullptr;  // one node at most
   const context* in = nullptr;
   std::uint32_t value_at_launch = 0;
-  bool assigned_at_launch = false;  // else it keeps the value of the launch before
+  bool assigned_at_launch = false;                 // else it keeps the value of the launch before
+  std::shared_ptr<kernel::condition_value> value;  // kernels of executables set it also when the graph is gone
 
   [[nodiscard]] abi::CUgraphConditionalHandle handle() const noexcept;
   [[nodiscard]] static condition* find(abi::CUgraphConditionalHandle handle) noexcept;
@@ -59,11 +62,11 @@ struct plan_conditional {
   abi::CUgraphConditionalNodeType type = abi::CU_GRAPH_COND_TYPE_IF;
   bool assigned_at_launch = false;
   std::uint32_t value_at_launch = 0;
-  abi::CUgraphConditionalHandle condition = 0;  // by which work names it
+  std::shared_ptr<kernel::condition_value> value;
   std::vector<body> bodies;
 };
 
-// Makes it the condition of the node.
+// Makes it the condition of the node, unless it is gone.
 void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept;
 
 // What the node with these parameters is in a plan, before its bodies are compiled.

@@ -198,7 +198,6 @@ launch_plan::launch_plan(const launch_plan& other)
       operations{other.operations},
       kernels{other.kernels},
       conditionals{other.conditionals},
-      condition_values{other.condition_values},
       lanes{other.lanes},
       awaited_steps{other.awaited_steps},
       uses_words{other.uses_words},
@@ -210,11 +209,6 @@ launch_plan::launch_plan(const launch_plan& other)
   for (const auto& [child, kept] : other.kept_by_children) kept_by_children[child].share(kept);
 }
 
-std::atomic<std::uint32_t>* launch_plan::condition_of(CUgraphConditionalHandle handle) const noexcept {
-  const auto found = std::ranges::find(conditionals, handle, &plan_conditional::condition);
-  return found == conditionals.end() ? nullptr : &condition_values[found - conditionals.begin()];
-}
-
 plan_reference compile(const graph& from, const std::vector<graph_node*>& order, std::vector<place_in_plan>& places) {
   auto* const plan = new launch_plan;
   plan_reference made{plan};
@@ -223,8 +217,6 @@ plan_reference compile(const graph& from, const std::vector<graph_node*>& order,
   compiler work{flat, rules, *plan, places};
   work.make_steps();
   work.make_bodies();
-  if (!plan->conditionals.empty())
-    plan->condition_values.reset(new std::atomic<std::uint32_t>[plan->conditionals.size()] {});
   from.share_kept_alive(plan->kept_alive);
   plan->memory = graph_memory::use_of(from);
   return made;

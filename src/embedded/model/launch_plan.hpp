@@ -66,16 +66,12 @@ class launch_plan {
       pitched_copies;                                       // too large for an operation, which points to its own
   std::vector<std::shared_ptr<const kernel_work>> kernels;  // likewise
   std::vector<plan_conditional> conditionals;
-  std::shared_ptr<std::atomic<std::uint32_t>[]> condition_values;  // of the conditionals; all copies of a plan have one
   std::uint32_t lanes = 1;
   std::uint32_t awaited_steps = 0;
   bool uses_words = false;  // waits for values, or writes some
   user_object_references kept_alive;
   std::map<std::uint32_t, user_object_references> kept_by_children;  // that were set
   graph_memory_use memory;
-
-  // The condition that work names by its handle, to be set; null where the plan has none such.
-  [[nodiscard]] std::atomic<std::uint32_t>* condition_of(abi::CUgraphConditionalHandle handle) const noexcept;
 
   std::atomic<std::uint32_t> users{0};  // plan_reference
   std::atomic<bool> is_kept{false};     // for good, behind the one before

@@ -6,7 +6,7 @@ extern "C" void weir_test_function_of_nobody();
 namespace {
 
 void call(const weir_block*, const void* const*, unsigned, unsigned) { weir_test_function_of_nobody(); }
-constexpr weir_kernel kernels[] = {{"call", call, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0}};
+constexpr weir_kernel kernels[] = {{"call", call, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr}};
 
 }  // namespace
 

@@ -42,10 +42,10 @@ float table[16] = {1, 2, 3};
 unsigned long long shared_with_host = 5;
 
 constexpr weir_kernel kernels[] = {
-    {"add", add, add_parameters, 3, 0, 1024, 0, {0, 0, 0}, 0, 0},
-    {"reverse", reverse, reverse_parameters, 1, weir_kernel_waits, 256, 2, {0, 0, 0}, sizeof reversed, 64},
-    {"count", count, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0},
-    {"in_cluster", nothing, nullptr, 0, 0, 1024, 0, {2, 1, 1}, 0, 0},
+    {"add", add, add_parameters, 3, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
+    {"reverse", reverse, reverse_parameters, 1, weir_kernel_waits, 256, 2, {0, 0, 0}, sizeof reversed, 64, nullptr},
+    {"count", count, nullptr, 0, 0, 1024, 0, {0, 0, 0}, 0, 0, nullptr},
+    {"in_cluster", nothing, nullptr, 0, 0, 1024, 0, {2, 1, 1}, 0, 0, nullptr},
 };
 const weir_variable variables[] = {
     {"counter", &counter, sizeof counter, weir_memory_device},

@@ -164,6 +164,11 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
       return;
     some(block, arguments, first, count, indices());
   }
+  static void resume(const weir_block* block, unsigned thread) {
+    threadIdx.x = thread % block->size.x;
+    threadIdx.y = thread / block->size.x % block->size.y;
+    threadIdx.z = thread / block->size.x / block->size.y;
+  }
   static constexpr weir_kernel kernel(const char* name, weir_values bounds, weir_values cluster) {
     return weir_kernel{
         name,
@@ -176,6 +181,7 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
         {cluster.v[0], cluster.v[0] && !cluster.v[1] ? 1u : cluster.v[1],
          cluster.v[0] && !cluster.v[2] ? 1u : cluster.v[2]},
         0,
-        0};
+        0,
+        &resume};
   }
 };

@@ -57,6 +57,7 @@ typedef __PTRDIFF_TYPE__ ptrdiff_t;
 #include "threads.h"
 #include "atomics.h"
 #include "memory.h"
+#include "graphs.h"
 #include "module.h"
 #if defined(__WEIR_DEBUG__)
 #include "alignment.h"
