@@ -10,8 +10,8 @@ namespace weir::embedded::entry {
 namespace {
 
 struct edge {
-  model::graph_node* from;
-  model::graph_node* to;
+  model::graph_node* from = nullptr;
+  model::graph_node* to = nullptr;
 };
 
 // Fills lists of the caller's with as many entries as there are, up to `*count`, and the rest with null. Without a list
@@ -37,11 +37,22 @@ CUresult fill(const Entries& entries, bool wanted, size_t* count, Put put) {
 
 CUgraphNode handle_of(const model::graph_node* node) { return node == nullptr ? nullptr : node->handle(); }
 
-CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode* nodes, CUgraphEdgeData* edges,
-                    size_t* count) {
-  return fill(entries, nodes != nullptr, count, [&](std::size_t i, const model::graph_node* node) {
-    nodes[i] = handle_of(node);
-    if (edges != nullptr) edges[i] = {};
+CUresult fill_nodes(const std::vector<model::graph_node*>& entries, CUgraphNode* nodes, size_t* count) {
+  return fill(entries, nodes != nullptr, count,
+              [&](std::size_t i, const model::graph_node* node) { nodes[i] = handle_of(node); });
+}
+
+// The same for edges. Who asks for edges and not for their data does not want those that have some.
+template <class Put>
+CUresult fill_edges(const std::vector<edge>& entries, bool wanted, CUgraphEdgeData* data, size_t* count, Put put) {
+  const auto data_of = [](const edge& e) {
+    return e.to == nullptr ? CUgraphEdgeData{} : model::graph::data_of(*e.from, *e.to);
+  };
+  const auto is_early = [&](const edge& e) { return !e.to->early.empty() && data_of(e).type != 0; };
+  if (wanted && data == nullptr && std::ranges::any_of(entries, is_early)) return CUDA_ERROR_LOSSY_QUERY;
+  return fill(entries, wanted, count, [&](std::size_t i, const edge& e) {
+    put(i, e);
+    if (data != nullptr) data[i] = data_of(e);
   });
 }
 
@@ -105,7 +116,7 @@ CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
     const model::graph* found = find_graph(graph);
     if (found == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return fill_nodes(found->nodes(), nodes, nullptr, count);
+    return fill_nodes(found->nodes(), nodes, count);
   });
 }
 
@@ -117,7 +128,7 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
     for (model::graph_node* node : found->nodes()) {
       if (node->dependencies.empty()) roots.push_back(node);
     }
-    return fill_nodes(roots, nodes, nullptr, count);
+    return fill_nodes(roots, nodes, count);
   });
 }
 
@@ -131,10 +142,9 @@ CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, C
     for (model::graph_node* node : found->nodes()) {
       for (model::graph_node* after : node->dependents) all.push_back({node, after});
     }
-    return fill(all, from != nullptr, count, [&](std::size_t i, const edge& e) {
+    return fill_edges(all, from != nullptr, edges, count, [&](std::size_t i, const edge& e) {
       from[i] = handle_of(e.from);
       to[i] = handle_of(e.to);
-      if (edges != nullptr) edges[i] = {};
     });
   });
 }
@@ -146,11 +156,14 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const
     if (in == nullptr) return CUDA_ERROR_INVALID_VALUE;
     std::vector<edge> wanted;
     if (const CUresult status = find_edges(from, to, count, *in, wanted); status != CUDA_SUCCESS) return status;
-    if (!all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-    for (const edge& e : wanted) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!model::graph::may_have(*wanted[i].from, *wanted[i].to, data_in(edges, i))) return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const edge& e = wanted[i];
       // Those before it stay.
       if (model::graph::connected(*e.from, *e.to)) return CUDA_ERROR_INVALID_VALUE;
-      model::graph::connect(*e.from, *e.to);
+      model::graph::connect(*e.from, *e.to, data_in(edges, i));
     }
     return CUDA_SUCCESS;
   });
@@ -176,18 +189,24 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, co
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* dependencies, CUgraphEdgeData* edges,
                                        size_t* count) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
-    const model::graph_node* found = find_node(node);
+    model::graph_node* const found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && dependencies == nullptr))
       return CUDA_ERROR_INVALID_VALUE;
-    return fill_nodes(found->dependencies.all(), dependencies, edges, count);
+    std::vector<edge> all;
+    for (model::graph_node* before : found->dependencies) all.push_back({before, found});
+    return fill_edges(all, dependencies != nullptr, edges, count,
+                      [&](std::size_t i, const edge& e) { dependencies[i] = handle_of(e.from); });
   });
 }
 
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges, size_t* count) {
   return with_graphs_outside_host_functions([&](model::process&) -> CUresult {
-    const model::graph_node* found = find_node(node);
+    model::graph_node* const found = find_node(node);
     if (found == nullptr || count == nullptr || (edges != nullptr && nodes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-    return fill_nodes(found->dependents.all(), nodes, edges, count);
+    std::vector<edge> all;
+    for (model::graph_node* after : found->dependents) all.push_back({found, after});
+    return fill_edges(all, nodes != nullptr, edges, count,
+                      [&](std::size_t i, const edge& e) { nodes[i] = handle_of(e.to); });
   });
 }
 

@@ -44,7 +44,12 @@ CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* d
 // graph, too; CUDA_ERROR_NOT_SUPPORTED for one with conditional nodes.
 CUresult check_child(const model::graph* child, const model::graph& into, CUgraphChildGraphNodeOwnership ownership);
 
-// Is every edge an ordinary one? Others begin at kernels only.
+// Is every edge an ordinary one? Others are between kernels only.
 bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count);
+
+// The data of an edge of a list; without a list it is ordinary.
+inline CUgraphEdgeData data_in(const CUgraphEdgeData* edges, std::size_t i) {
+  return edges == nullptr ? CUgraphEdgeData{} : edges[i];
+}
 
 }  // namespace weir::embedded::entry

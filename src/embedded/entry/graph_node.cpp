@@ -24,6 +24,38 @@ CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, 
   });
 }
 
+// Adds a kernel, with edges that are not all ordinary.
+CUresult add_behind_kernels(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                            const CUgraphEdgeData* edges, size_t count, const CUgraphNodeParams& given) {
+  return with_graphs([&](model::process&) -> CUresult {
+    model::graph* into = nullptr;
+    std::vector<model::graph_node*> behind;
+    CUresult status = find_place(node, graph, dependencies, count, into, behind);
+    if (status != CUDA_SUCCESS) return status;
+    model::node_params params;
+    if (status = take(&given, params); status != CUDA_SUCCESS) return status;
+    model::graph_node& made = into->add(std::move(params), behind);
+    try {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (model::graph::may_have(*behind[i], made, edges[i])) {
+          model::graph::set_data(*behind[i], made, edges[i]);
+        } else {
+          status = CUDA_ERROR_INVALID_VALUE;
+        }
+      }
+    } catch (...) {
+      into->remove(made);
+      throw;
+    }
+    if (status == CUDA_SUCCESS) {
+      *node = made.handle();
+    } else {
+      into->remove(made);
+    }
+    return status;
+  });
+}
+
 // Adds a node with a clone of a graph, or with the graph itself, which is the node's from then on.
 CUresult add_child(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraph child,
                    CUgraphChildGraphNodeOwnership ownership) {
@@ -94,7 +126,12 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgrap
 
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
-  if (params == nullptr || !all_ordinary(edges, count)) return CUDA_ERROR_INVALID_VALUE;
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!all_ordinary(edges, count)) {
+    return params->type == CU_GRAPH_NODE_TYPE_KERNEL
+               ? add_behind_kernels(node, graph, dependencies, edges, count, *params)
+               : CUDA_ERROR_INVALID_VALUE;
+  }
   if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return add_conditional(node, graph, dependencies, count, *params);
   if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
     if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;

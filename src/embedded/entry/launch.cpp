@@ -66,9 +66,11 @@ CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
 
   if (into != nullptr) {
     const int priority = how.priority.value_or(in.priority());
-    return into->add_kernel(in, {std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, how.shape,
-                                                                            arguments, priority),
-                                 asked.function, nullptr, of->owner().handle(), how.told});
+    return into->add_kernel(
+        in,
+        {std::make_shared<const model::kernel_work>(of->owner(), of->kernel(), image, how.shape, arguments, priority),
+         asked.function, nullptr, of->owner().handle(), how.told},
+        how.early);
   }
   const auto record = [&](model::event* each) {
     return each == nullptr ? CUDA_SUCCESS : model::record_event(*each, in, 0);

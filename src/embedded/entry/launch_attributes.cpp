@@ -39,8 +39,10 @@ CUresult read_attribute(model::process& p, const CUlaunchAttribute& one, bool ca
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
       return captures ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;  // no kernel here knows how to update a node
     case CU_LAUNCH_ATTRIBUTE_PRIORITY: out.priority = priority_in_range(value.priority); return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      out.early = value.programmaticStreamSerializationAllowed != 0;
+      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return CUDA_SUCCESS;
     default:
       if (const CUresult status = check_told(one.id, value); status != CUDA_SUCCESS) return status;

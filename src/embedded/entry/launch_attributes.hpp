@@ -15,6 +15,7 @@ namespace weir::embedded::entry {
 struct launch_attributes {
   model::launch_shape shape;
   std::optional<int> priority;
+  bool early = false;  // may begin before the kernel before it has ended
   std::map<abi::CUkernelNodeAttrID, abi::CUkernelNodeAttrValue> told;  // those that a node only tells again
   weir_extent preferred_cluster{0, 0, 0};                              // none
   model::event* when_started = nullptr;  // recorded where everything before it is complete, and the kernel is next

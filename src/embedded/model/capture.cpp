@@ -201,11 +201,18 @@ CUresult capture::add(stream& in, const host_work& work) { return add_work(in, w
 CUresult capture::add(stream& in, const value_wait& work) { return add_work(in, work); }
 CUresult capture::add(stream& in, const value_write& work) { return add_work(in, work); }
 
-CUresult capture::add_kernel(stream& in, kernel_params params) {
+CUresult capture::add_kernel(stream& in, kernel_params params, bool early) {
   const std::lock_guard lock{this_process().graphs_mutex};
   if (in.capture() != this) return CUDA_ERROR_ILLEGAL_STATE;
   if (!valid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  return add_node(in, std::move(params));
+  const CUresult status = add_node(in, std::move(params));
+  if (status != CUDA_SUCCESS || !early) return status;
+  graph_node& added = *part_of(in).frontier.front();
+  constexpr CUgraphEdgeData data{CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+  for (const graph_node* before : added.dependencies) {
+    if (graph::may_have(*before, added, data)) graph::set_data(*before, added, data);
+  }
+  return status;
 }
 
 CUresult capture::add_batch(stream& in, std::span<const CUstreamBatchMemOpParams> operations) {

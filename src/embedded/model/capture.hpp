@@ -65,8 +65,9 @@ class capture {
   abi::CUresult add(stream& in, const host_work& work);
   abi::CUresult add(stream& in, const value_wait& work);
   abi::CUresult add(stream& in, const value_write& work);
-  // Of a kernel. CUDA_ERROR_ILLEGAL_STATE where another thread has ended the capture meanwhile.
-  abi::CUresult add_kernel(stream& in, kernel_params params);
+  // Of a kernel, by edges that say that it may begin early where it follows kernels and is to. CUDA_ERROR_ILLEGAL_STATE
+  // where another thread has ended the capture meanwhile.
+  abi::CUresult add_kernel(stream& in, kernel_params params, bool early);
   abi::CUresult add_batch(stream& in, std::span<const abi::CUstreamBatchMemOpParams> operations);
 
   // The same for memory that comes and goes when the graph is launched: what graph_memory::add_allocation() and

@@ -2,6 +2,7 @@
 #include "embedded/model/graph.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "embedded/model/conditional.hpp"
@@ -135,15 +136,36 @@ graph_node& graph::add(node_params params, std::span<graph_node* const> dependen
   return *node;
 }
 
+namespace {
+
+bool reserved_is_zero(const CUgraphEdgeData& data) noexcept {
+  return std::all_of(std::begin(data.reserved), std::end(data.reserved), [](unsigned char byte) { return byte == 0; });
+}
+
+bool is_ordinary(const CUgraphEdgeData& data) noexcept {
+  return data.from_port == 0 && data.to_port == 0 && data.type == 0 && reserved_is_zero(data);
+}
+
+void forget_data(const graph_node& from, graph_node& to) noexcept {
+  std::erase_if(to.early, [&](const early_edge& edge) { return edge.from == &from; });
+}
+
+}  // namespace
+
 void graph::remove(graph_node& node) noexcept {
   for (graph_node* before : node.dependencies) before->dependents.erase(&node);
-  for (graph_node* after : node.dependents) after->dependencies.erase(&node);
+  for (graph_node* after : node.dependents) {
+    after->dependencies.erase(&node);
+    if (!after->early.empty()) forget_data(node, *after);
+  }
   nodes_.erase(&node);
   end_node(node);
 }
 
-void graph::connect(graph_node& from, graph_node& to) {
+void graph::connect(graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
   from.dependents.make_room();
+  to.dependencies.make_room();
+  set_data(from, to, data);
   to.dependencies.push_back(&from);
   from.dependents.push_back(&to);
 }
@@ -151,6 +173,25 @@ void graph::connect(graph_node& from, graph_node& to) {
 void graph::disconnect(graph_node& from, graph_node& to) noexcept {
   from.dependents.erase(&to);
   to.dependencies.erase(&from);
+  forget_data(from, to);
+}
+
+bool graph::may_have(const graph_node& from, const graph_node& to, const CUgraphEdgeData& data) {
+  if (is_ordinary(data)) return true;
+  const auto is_kernel = [](const graph_node& node) { return std::holds_alternative<kernel_params>(node.params); };
+  const bool early = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && data.to_port == 0 &&
+                     (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+                      data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+  return early && reserved_is_zero(data) && is_kernel(from) && is_kernel(to);
+}
+
+CUgraphEdgeData graph::data_of(const graph_node& from, const graph_node& to) noexcept {
+  const auto found = std::ranges::find(to.early, &from, &early_edge::from);
+  return found == to.early.end() ? CUgraphEdgeData{} : found->data;
+}
+
+void graph::set_data(const graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
+  if (!is_ordinary(data)) to.early.push_back({&from, data});
 }
 
 bool graph::connected(const graph_node& from, const graph_node& to) noexcept {
@@ -218,6 +259,8 @@ graph& graph::clone() const {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       same_of(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
       same_of(nodes_[i]->dependents, copy.nodes_[i]->dependents);
+      for (const early_edge& edge : nodes_[i]->early)
+        copy.nodes_[i]->early.push_back({copy.nodes_[edge.from->mark], edge.data});
     }
     copy.kept_alive.share(kept_alive);
   } catch (...) {

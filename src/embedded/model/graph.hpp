@@ -43,9 +43,16 @@ class graph {
   void remove(graph_node& node) noexcept;
 
   // Throws std::bad_alloc, and then nothing was added.
-  static void connect(graph_node& from, graph_node& to);
+  static void connect(graph_node& from, graph_node& to, const abi::CUgraphEdgeData& data = {});
   static void disconnect(graph_node& from, graph_node& to) noexcept;
   [[nodiscard]] static bool connected(const graph_node& from, const graph_node& to) noexcept;
+
+  // The data of edges: all zero for ordinary ones. Between two kernels an edge may also say that the second one begins
+  // before the first has ended; what runs here begins when it has. It may be told once two nodes are connected. Throws
+  // std::bad_alloc, and then the edge is what it was.
+  [[nodiscard]] static bool may_have(const graph_node& from, const graph_node& to, const abi::CUgraphEdgeData& data);
+  [[nodiscard]] static abi::CUgraphEdgeData data_of(const graph_node& from, const graph_node& to) noexcept;
+  static void set_data(const graph_node& from, graph_node& to, const abi::CUgraphEdgeData& data);
 
   // This graph's counterpart of a node of the graph that it is a clone of; null where there is none.
   [[nodiscard]] graph_node* counterpart(abi::CUgraphNode original);

@@ -57,6 +57,7 @@ void end_node(graph_node& node) noexcept {
   if (const auto* freed = std::get_if<free_params>(&node.params)) std::erase(freed->block->freed_in, node.in->handle());
   node.params = empty_params{};
   node.dependencies.clear();
+  node.early.clear();
   node.dependents.clear();
   this_process().graph_nodes.retire(&node, node.handle());
   this_process().graph_nodes.recycle(&node);

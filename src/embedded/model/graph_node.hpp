@@ -15,6 +15,7 @@ namespace weir::embedded::model {
 class graph;
 class kernel_work;
 struct graph_block;
+struct graph_node;
 
 // What the program gave for a node of each kind, checked.
 
@@ -81,12 +82,19 @@ using node_params =
     std::variant<empty_params, abi::CUDA_HOST_NODE_PARAMS, set_params, copy_params, value_params, child_params,
                  record_params, wait_params, conditional_params, alloc_params, free_params, kernel_params>;
 
+// Where an edge that is not an ordinary one comes from, and how: from a kernel, before it has ended.
+struct early_edge {
+  const graph_node* from;
+  abi::CUgraphEdgeData data;
+};
+
 // Objects are reused (handle_table.hpp). Guarded by the lock of the graphs (process::graphs_mutex).
 struct graph_node {
   graph* in = nullptr;
   node_params params;
   node_list dependencies;  // in the order in which the edges were added; none twice
   node_list dependents;
+  std::vector<early_edge> early;           // of the edges to this node, those that are not ordinary
   abi::CUgraphNode cloned_from = nullptr;  // the handle of the node that a clone's node is the counterpart of
   std::size_t mark = 0;                    // scratch of whoever walks the graph
 
