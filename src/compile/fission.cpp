@@ -48,7 +48,7 @@ class fissioner {
       if (!t.identifier() || t.is("__syncthreads")) continue;
       if (waits_by_itself(t.text, found_.groups) || found_.waiting.contains(t.text)) throw not_understood{};
     }
-    if (found_.any_waits) throw not_understood{};
+    if (found_.any_waits || k_.spins) throw not_understood{};
   }
 
   // Does a thread that has ended pass a barrier that others wait at?

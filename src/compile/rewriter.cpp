@@ -94,6 +94,9 @@ class rewriter {
         put(i, inline_already(i) ? "__attribute__((always_inline))" : "inline __attribute__((always_inline))");
       } else if (t.is("__noinline__") && !in_attribute(i)) {
         put(i, "__attribute__((noinline))");
+      } else if (found_.any_spins && t.text.starts_with("atomic") && t.text.ends_with("_block")) {
+        // Threads that spin are interrupted anywhere: what is done on one thread of the host is then done in several steps.
+        put(i, std::string{t.text.substr(0, t.text.size() - std::string_view{"_block"}.size())});
       }
     }
     std::size_t last = t_.size();

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "compile/spinning.hpp"
 #include "compile/waiting.hpp"
 
 namespace weir::compile {
@@ -31,6 +32,7 @@ class walker {
 
   scan_result run() {
     scope({0, t_.size()}, "", false);
+    look_for_spinning();
     close_over_names();
     return std::move(found_);
   }
@@ -365,12 +367,17 @@ class walker {
     found_.dynamic.push_back(std::move(d));
   }
 
+  void look_for_spinning() {
+    for (entity& e : entities_) found_.any_spins |= e.spins = may_spin(t_, e.all);
+    for (kernel_text& k : found_.kernels) found_.any_spins |= k.spins = may_spin(t_, k.all);
+  }
+
   void close_over_names() {
     for (const entity& e : entities_) found_.names.insert(e.name);
     for (bool changed = true; changed;) {
       changed = false;
       for (entity& e : entities_) {
-        if (e.waits || !mentions(e.all)) continue;
+        if (e.waits || (!e.spins && !mentions(e.all))) continue;
         e.waits = changed = true;
         if (e.name == "operator")
           found_.any_waits = true;
@@ -378,7 +385,7 @@ class walker {
           found_.waiting.insert(e.name);
       }
     }
-    for (kernel_text& k : found_.kernels) k.waits = found_.any_waits || mentions(k.all);
+    for (kernel_text& k : found_.kernels) k.waits = found_.any_waits || k.spins || mentions(k.all);
     // An instantiation waits where its template does.
     for (kernel_text& k : found_.kernels)
       if (found_.waiting.contains(k.name)) k.waits = true;

@@ -21,6 +21,7 @@ struct entity {
   std::string name;
   token_range all;  // from the first specifier
   bool waits = false;
+  bool spins = false;
 };
 
 struct kernel_text {
@@ -30,6 +31,7 @@ struct kernel_text {
   bool is_template = false;  // a template's own definition: its instances are asked for by name
   bool instantiation = false;
   bool waits = false;
+  bool spins = false;         // in its own text
   token_range all;            // from the first specifier to the } or ;
   token_range parameters;     // between the parentheses
   token_range body;           // between the braces; empty of an instantiation
@@ -73,6 +75,7 @@ struct scan_result {
   std::set<std::string, std::less<>> classes;  // of classes alone
   bool groups = false;                         // cooperative groups are included
   bool any_waits = false;                      // a wait that has no name, in an operator
+  bool any_spins = false;                      // a function waits for others by looking at memory (spinning.hpp)
 };
 
 [[nodiscard]] scan_result scan(const token_list& list);

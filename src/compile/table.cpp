@@ -116,7 +116,7 @@ void module_table::add_kernel(const std::string& type, const std::string& entity
                               const std::string& cluster, bool waits, const std::string& block) {
   kernels_ += "  weir_entry<" + type + ", &" + entity + ", " + (waits ? "true" : "false") +
               (block.empty() ? std::string{} : ", &" + block) + ">::kernel(weir_name_" + number(next_ - 1) + ", {" +
-              bounds + "}, {" + cluster + "}),\n";
+              bounds + "}, {" + cluster + "}, " + (found_.any_spins ? "true" : "false") + "),\n";
   kernel_names_.push_back(next_ - 1);
 }
 

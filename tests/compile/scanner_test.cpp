@@ -100,6 +100,26 @@ __global__ void own() { __shfl_sync(0, 1, 2); }
                   .waits);
 }
 
+// Threads that look at memory until another one has written it.
+TEST(Scanner, TakesLoopsThatSpinForWaiting) {
+  const auto waits = [](const std::string& body, const std::string& parameters = "int* p") {
+    return scanned("__global__ void k(" + parameters + ") { " + body + " }").kernels[0].waits;
+  };
+  EXPECT_TRUE(waits("while (atomicCAS(p, 0, 1) != 0);"));
+  EXPECT_TRUE(waits("while (atomicCAS(p, 0, 1) != 0) {}"));
+  EXPECT_TRUE(waits("do {} while (atomicAdd(p, 0) == 0);"));
+  EXPECT_TRUE(waits("while (*p == 0) { x++; }", "volatile int* p"));
+  EXPECT_TRUE(waits("volatile int* q = p; for (;;) { if (*q) break; }"));
+  EXPECT_TRUE(waits("while (true) { if (atomicExch(p, 1) == 0) break; }"));
+  EXPECT_TRUE(
+      scanned("void look(volatile int* p) { while (!*p) ++*p; } __global__ void k() { look(0); }").kernels[0].waits);
+  EXPECT_FALSE(
+      waits("int old = *p, seen; do { seen = old; old = atomicCAS(p, seen, seen + 1); } while (seen != old);"));
+  EXPECT_FALSE(waits("while (*p > 0) { --*p; }"));
+  EXPECT_FALSE(waits("for (int i = 0; i < 9; ++i) p[i] = i;", "volatile int* p"));
+  EXPECT_FALSE(waits("for (int i = 0; ; ++i) { if (i > p[0]) break; }"));
+}
+
 TEST(Scanner, FindsDynamicSharedMemory) {
   const scan_result r = scanned(R"(extern __shared__ float file_scope[];
 __global__ void k() { extern __shared__ __align__(16) unsigned char s[]; __shared__ int fixed[4]; extern __shared__ int rows[][8]; }

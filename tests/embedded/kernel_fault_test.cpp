@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "embedded/kernel/fiber_stacks.hpp"
+
 namespace weir::embedded {
 namespace {
 
@@ -88,6 +90,26 @@ WEIR_TEST_UNCHECKED void recur(const thread_of& t) {
 TEST_P(KernelFaultOf, AStackThatIsUsedUpIsAStackError) {
   unsigned depth = 0;
   expect(waiting<recur>, loop<recur>, &depth, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+// CU_LIMIT_STACK_SIZE: threads that have stacks of their own have as much as the program asks for.
+WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned so_deep(unsigned left, const volatile char* above) {
+  volatile char frame[512];
+  frame[0] = *above;
+  return left == 0 ? 1 : so_deep(left - 1, frame) + static_cast<unsigned>(frame[0]);
+}
+WEIR_TEST_UNCHECKED void go_deep(const thread_of& t) {
+  constexpr char nothing_there = 0;
+  service.block_barrier(weir_barrier_plain, 0);
+  *static_cast<volatile unsigned*>(t.argument) += so_deep(1000, &nothing_there);
+}
+TEST_F(KernelFault, StacksAreAsLargeAsTheLimit) {
+  unsigned done = 0;
+  EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_ERROR_HARDWARE_STACK_ERROR);
+  kernel::set_stack_limit(std::size_t{1} << 20);
+  EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_SUCCESS);
+  kernel::set_stack_limit(0);
+  EXPECT_EQ(done, 3u);
 }
 
 // What lies behind the shared memory cannot be written.

@@ -2,6 +2,7 @@
 #include "kernel_fixture.hpp"
 
 #include <atomic>
+#include <thread>
 
 namespace weir::embedded {
 namespace {
@@ -42,6 +43,18 @@ TEST_F(KernelTeam, DoesNotWaitForBlocksThatHaveEnded) {
   shared_count c;
   ASSERT_EQ(run_cooperative(waiting<some_blocks_end>, {9, 1, 1}, {4, 1, 1}, &c), CUDA_SUCCESS);
   EXPECT_EQ(c.arrived, 6u * 3);
+}
+
+// Blocks may wait for each other by looking at memory alone; here each for the one behind it.
+void pass_the_word_on(const thread_of& t) {
+  auto& passed = *static_cast<std::atomic<unsigned>*>(t.argument);
+  while (passed.load() != t.block.grid.x - 1 - t.block.index.x) std::this_thread::yield();
+  ++passed;
+}
+TEST_F(KernelTeam, RunsBlocksThatLookAtMemory) {
+  std::atomic<unsigned> passed{0};
+  ASSERT_EQ(run_cooperative(waiting<pass_the_word_on>, {5, 1, 1}, {1, 1, 1}, &passed), CUDA_SUCCESS);
+  EXPECT_EQ(passed, 5u);
 }
 
 // A fault of one block ends those that wait for it.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <new>
 
+#include "embedded/engine/failure_hook.hpp"
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/scheduler.hpp"
 #include "embedded/engine/successor.hpp"
@@ -17,6 +18,7 @@ namespace weir::embedded::engine {
 namespace {
 
 std::atomic<abi::CUresult> failure{abi::CUDA_SUCCESS};
+std::atomic<void (*)() noexcept> failure_hook{nullptr};
 
 // Who waits for one operation of a stream most often waits for its next ones soon: so many short ones are run with it.
 constexpr std::uint32_t ahead = 64;
@@ -110,7 +112,10 @@ abi::CUresult device_failure() noexcept { return failure.load(std::memory_order_
 
 void fail_device(abi::CUresult code) noexcept {
   abi::CUresult well = abi::CUDA_SUCCESS;
-  failure.compare_exchange_strong(well, code, std::memory_order_release);
+  if (!failure.compare_exchange_strong(well, code)) return;
+  if (const auto hook = failure_hook.load()) hook();
 }
+
+void call_on_failure(void (*what)() noexcept) noexcept { failure_hook.store(what); }
 
 }  // namespace weir::embedded::engine

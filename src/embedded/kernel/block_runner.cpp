@@ -14,6 +14,7 @@
 #include <numeric>
 #include <span>
 
+#include "embedded/engine/waiting.hpp"
 #include "embedded/kernel/fault.hpp"
 #include "embedded/kernel/team.hpp"
 
@@ -60,6 +61,8 @@ bool needs_threads(const weir_kernel& kernel) noexcept {
 
 constinit thread_local block_runner* detail::running = nullptr;
 
+block_runner* block_runner::if_there() noexcept { return own; }
+
 block_runner& block_runner::of_this_thread() {
   if (own != nullptr) return *own;
   std::unique_ptr<block_runner> made{new block_runner};
@@ -97,9 +100,10 @@ void block_runner::prepare(const launch& what) {
 }
 
 abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::uint64_t count, std::uint64_t draw,
-                                team_member* as) noexcept {
+                                const std::atomic<abi::CUresult>* failure, team_member* as) noexcept {
   what_ = &what;
   member_ = as;
+  failure_of_launch_ = failure;
   failure_ = abi::CUDA_SUCCESS;
   if (first == 0) {
     block_.index = {0, 0, 0};
@@ -108,6 +112,7 @@ abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::ui
     block_.index.y = static_cast<unsigned>(first / what.grid.x % what.grid.y);
     block_.index.z = static_cast<unsigned>(first / what.grid.x / what.grid.y);
   }
+  interruption_.begin(what.kernel->resume != nullptr && needs_threads(*what.kernel));
   detail::running = this;
   if (sigsetjmp(landing_, 0) == 0) {
     run_all(count, draw + first);
@@ -115,7 +120,13 @@ abi::CUresult block_runner::run(const launch& what, std::uint64_t first, std::ui
     landed();
   }
   detail::running = nullptr;
+  interruption_.end();
   return failure_;
+}
+
+abi::CUresult block_runner::failure_elsewhere() const noexcept {
+  if (const abi::CUresult status = engine::device_failure(); status != abi::CUDA_SUCCESS) return status;
+  return failure_of_launch_ == nullptr ? abi::CUDA_SUCCESS : failure_of_launch_->load(std::memory_order_acquire);
 }
 
 void block_runner::run_all(std::uint64_t count, std::uint64_t draw) noexcept {

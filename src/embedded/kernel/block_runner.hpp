@@ -9,6 +9,7 @@
 
 #include "driver/abi.hpp"
 #include "embedded/kernel/block_threads.hpp"
+#include "embedded/kernel/interruption.hpp"
 #include "embedded/kernel/launch.hpp"
 #include "embedded/kernel/shared_area.hpp"
 #include "embedded/kernel/thread_order.hpp"
@@ -25,6 +26,7 @@ class block_runner {
  public:
   // Throws std::bad_alloc.
   static block_runner& of_this_thread();
+  [[nodiscard]] static block_runner* if_there() noexcept;  // null where the thread has none yet
 
   block_runner(const block_runner&) = delete;
   block_runner& operator=(const block_runner&) = delete;
@@ -34,9 +36,9 @@ class block_runner {
   void prepare(const launch& what);
 
   // Runs `count` blocks from the `first` one in their linear order; to be prepared for. CUDA_SUCCESS, or what the kernel has failed with.
-  // `draw` is what the order of threads follows from.
+  // `draw` is what the order of threads follows from. Blocks that do not end are left once there is a `failure` elsewhere.
   abi::CUresult run(const launch& what, std::uint64_t first, std::uint64_t count, std::uint64_t draw,
-                    team_member* as = nullptr) noexcept;
+                    const std::atomic<abi::CUresult>* failure = nullptr, team_member* as = nullptr) noexcept;
 
   // For what a kernel calls.
   [[nodiscard]] const launch& what() const noexcept { return *what_; }
@@ -47,6 +49,10 @@ class block_runner {
 
   // Leaves the kernel that runs.
   [[noreturn]] void leave(abi::CUresult why) noexcept;
+
+  // For a signal handler: has the launch, or the device, failed meanwhile? And its thread as others see it.
+  [[nodiscard]] abi::CUresult failure_elsewhere() const noexcept;
+  [[nodiscard]] interruptible& interruption() noexcept { return interruption_; }
 
   // For a signal handler: is an address where a stack ends?
   [[nodiscard]] bool is_overflow(const void* address) const noexcept;
@@ -72,6 +78,8 @@ class block_runner {
   const launch* what_ = nullptr;
   team_member* member_ = nullptr;
   abi::CUresult failure_ = abi::CUDA_SUCCESS;
+  const std::atomic<abi::CUresult>* failure_of_launch_ = nullptr;
+  interruptible interruption_;
   weir_block block_{};
   std::unique_ptr<block_threads> threads_;
   shared_area shared_;

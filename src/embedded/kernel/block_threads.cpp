@@ -18,6 +18,9 @@ namespace {
 // What a thread has without asking for more. Only what it touches takes memory.
 constexpr std::size_t least_stack = (model::exact_blocks ? 256 : 64) * std::size_t{1024};
 
+// What the driver itself may need on a stack, when it is called or when it interrupts.
+constexpr std::size_t room_for_driver = 16 * std::size_t{1024};
+
 // Where fibers begin in their pages: some 12 of them side by side in the first level of the cache.
 constexpr std::size_t lower_by(unsigned thread) noexcept { return thread % 12 * 320; }
 
@@ -27,7 +30,8 @@ block_threads::block_threads()
     : fibers_{std::make_unique<fiber[]>(most)}, warps_{std::make_unique_for_overwrite<warp[]>(most / warp::size)} {}
 
 void block_threads::prepare(const launch& what) {
-  if (stacks_.require(least_stack + what.kernel->local_bytes)) begun_ = 0;
+  const std::size_t limit = stack_limit();
+  if (stacks_.require(std::max(least_stack, limit + room_for_driver) + what.kernel->local_bytes)) begun_ = 0;
   for (const unsigned count = what.threads(); begun_ < count; ++begun_) {
     fibers_[begun_].begin(stacks_.at(begun_), lower_by(begun_), thread_body, this);
   }
@@ -225,6 +229,23 @@ bool block_threads::yield() noexcept {
   make_ready(me);
   go_on_from(me);
   return true;
+}
+
+bool block_threads::stands() noexcept {
+  if (running_ == seen_running_ && last_ready_ == seen_ready_) return first_ready_ != last_ready_;
+  seen_running_ = running_;
+  seen_ready_ = last_ready_;
+  return false;
+}
+
+// Whoever comes next is known to have had no turn before, and gives way when it is asked next.
+void block_threads::give_way() noexcept {
+  if (first_ready_ == last_ready_) return;
+  const unsigned me = running_;
+  seen_running_ = ready_[first_ready_ & ring_mask];
+  seen_ready_ = last_ready_ + 1;
+  yield();
+  what_->kernel->resume(block_, me);
 }
 
 // A GPU would stand still for ever.

@@ -54,6 +54,11 @@ class block_threads {
   // Lets the others run that can. False if there are none.
   bool yield() noexcept;
 
+  // For who interrupts the thread that runs: does it run since the last time that this was asked?
+  [[nodiscard]] bool stands() noexcept;
+  // The same as yield(), of a thread that does not know of it.
+  void give_way() noexcept;
+
  private:
   using index = std::uint16_t;
   static constexpr unsigned nobody = ~0u;
@@ -108,6 +113,8 @@ class block_threads {
   bool together_ = true;  // at the last barrier of the grid or the cluster: all have come
   unsigned asking_ = 0;
   bool warps_begun_ = false;
+  unsigned seen_running_ = nobody;  // by who interrupts it
+  unsigned seen_ready_ = 0;
   std::array<unsigned, barriers> waiting_{};
   std::array<state, most> states_{};
 

@@ -77,14 +77,14 @@ void* live(void* argument) {
   return nullptr;
 }
 
-// A thread that takes no signals but for what it does itself; null where there is none.
+// A thread that takes no signals but for what it does itself, and for interruptions; null where there is none.
 hand* start() noexcept {
   auto* const made = new (std::nothrow) hand;
   if (made == nullptr) return nullptr;
   sigset_t others;
   sigset_t before;
   sigfillset(&others);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&others, own);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGURG}) sigdelset(&others, own);
   pthread_sigmask(SIG_SETMASK, &others, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

@@ -14,6 +14,7 @@ namespace {
 // Each guard splits a mapping, and a process may have some 65000 of those. Beyond this many stacks are made without.
 constexpr std::size_t most_guards = 16000;
 std::atomic<std::size_t> guards{0};
+std::atomic<std::size_t> limit{0};
 
 std::size_t page() noexcept {
   static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -21,6 +22,9 @@ std::size_t page() noexcept {
 }
 
 }  // namespace
+
+void set_stack_limit(std::size_t bytes) noexcept { limit.store(bytes, std::memory_order_relaxed); }
+std::size_t stack_limit() noexcept { return limit.load(std::memory_order_relaxed); }
 
 // With the guard it is an odd number of pages, so that the stacks use different parts of the caches.
 std::size_t fiber_stacks::stride() const noexcept { return bytes_ + page(); }

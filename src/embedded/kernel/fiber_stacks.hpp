@@ -8,6 +8,10 @@
 
 namespace weir::embedded::kernel {
 
+// What a thread may need of its stack (CU_LIMIT_STACK_SIZE): one for the process, for blocks that begin later. Any thread.
+void set_stack_limit(std::size_t bytes) noexcept;
+[[nodiscard]] std::size_t stack_limit() noexcept;
+
 // Stacks of one size with a page below each that cannot be touched, made when they are first asked for and kept. Pages of
 // a stack that were never used take no memory.
 //

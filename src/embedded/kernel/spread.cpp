@@ -45,7 +45,9 @@ class spread_launch final : public engine::joint_work {
     }
     close();
     if (offered) s.withdraw(*this);
-    return failure_.load(std::memory_order_acquire);
+    const abi::CUresult status = failure_.load(std::memory_order_acquire);
+    if (status != abi::CUDA_SUCCESS) end_hunt();
+    return status;
   }
 
  private:
@@ -69,10 +71,10 @@ class spread_launch final : public engine::joint_work {
     const std::uint64_t many = many_.load(std::memory_order_relaxed);
     const std::uint64_t first = next_.fetch_add(many, std::memory_order_relaxed);
     if (first >= blocks_) return false;
-    const abi::CUresult status = here.run(what_, first, std::min(many, blocks_ - first), draw_);
+    const abi::CUresult status = here.run(what_, first, std::min(many, blocks_ - first), draw_, &failure_);
     if (status == abi::CUDA_SUCCESS) return true;
     abi::CUresult well = abi::CUDA_SUCCESS;
-    failure_.compare_exchange_strong(well, status, std::memory_order_release);
+    if (failure_.compare_exchange_strong(well, status, std::memory_order_release)) begin_hunt();
     next_.store(blocks_, std::memory_order_relaxed);  // nobody begins another one
     return false;
   }

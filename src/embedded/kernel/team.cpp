@@ -2,8 +2,10 @@
 #include "embedded/kernel/team.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "embedded/engine/futex.hpp"
 #include "embedded/engine/spin_lock.hpp"
@@ -17,6 +19,9 @@ namespace {
 
 // What a gate is.
 enum : std::uint32_t { closed, asleep, opened };
+
+// How long the others wait for the one that has its turn.
+constexpr std::chrono::milliseconds turn_patience{50};
 
 // As long as each has a processor, the others are about to come.
 int spins_of(unsigned members) noexcept { return members <= std::thread::hardware_concurrency() ? 4000 : 0; }
@@ -65,6 +70,7 @@ team::team(const launch& what, bool in_turns)
     members_[number].handle.number_ = number;
   }
   round_.expected = size_;
+  if (in_turns_) members_[0].gate.store(opened, std::memory_order_relaxed);
   begin_round();
 }
 
@@ -78,7 +84,9 @@ abi::CUresult team::run(std::uint64_t draw) {
   draw_ = draw;
   const crew_body body = [](void* all, unsigned number) noexcept { static_cast<team*>(all)->work(number); };
   if (!run_on_crew(size_, body, this)) return abi::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-  return failure_.load(std::memory_order_relaxed);
+  const abi::CUresult status = failure_.load(std::memory_order_relaxed);
+  if (status != abi::CUDA_SUCCESS) end_hunt();
+  return status;
 }
 
 void team::work(unsigned number) noexcept {
@@ -95,7 +103,7 @@ bool team::run_block(unsigned number, std::uint64_t round) noexcept {
   try {
     block_runner& runner = block_runner::of_this_thread();
     runner.prepare(what_);
-    status = runner.run(what_, block_of(number, round), 1, draw_, &members_[number].handle);
+    status = runner.run(what_, block_of(number, round), 1, draw_, &failure_, &members_[number].handle);
   } catch (const std::bad_alloc&) {
     // The others cannot go on without this one.
   }
@@ -171,7 +179,7 @@ void team::open(meeting& all) noexcept {
 
 void team::fail(abi::CUresult why) noexcept {
   abi::CUresult well = abi::CUDA_SUCCESS;
-  failure_.compare_exchange_strong(well, why);
+  if (failure_.compare_exchange_strong(well, why)) begin_hunt();
   for (unsigned number = 0; number < size_; ++number) let_go(number);
 }
 
@@ -186,13 +194,36 @@ void team::fail_if_stuck() noexcept {
   fail(abi::CUDA_ERROR_LAUNCH_FAILED);
 }
 
-void team::pass_turn(unsigned from) noexcept {
+bool team::waits_for_turn(unsigned number) const noexcept {
+  const member_state& one = members_[number];
+  return !one.ended && one.waits_at == nullptr && one.gate.load(std::memory_order_relaxed) != opened;
+}
+
+bool team::let_next_go(unsigned from) noexcept {
   for (unsigned ahead = 1; ahead <= size_; ++ahead) {
     const unsigned next = (from + ahead) % size_;
-    if (members_[next].ended || members_[next].waits_at != nullptr) continue;
+    if (!waits_for_turn(next)) continue;
+    last_turn_ = next;
+    turns_.fetch_add(1, std::memory_order_relaxed);
     let_go(next);
-    return;
+    return true;
   }
+  return false;
+}
+
+void team::pass_turn(unsigned from) noexcept {
+  if (turns_beside_ != 0) {
+    --turns_beside_;  // another one has it already
+  } else {
+    static_cast<void>(let_next_go(from));
+  }
+}
+
+// Nobody has had a turn for a while: one more, if none was given since `seen`.
+void team::look_at_turn(std::uint32_t& seen) noexcept {
+  const std::lock_guard lock{mutex_};
+  const std::uint32_t now = turns_.load(std::memory_order_relaxed);
+  if (std::exchange(seen, now) == now && !failed() && let_next_go(last_turn_)) ++turns_beside_;
 }
 
 void team::let_go(unsigned number) noexcept {
@@ -208,7 +239,15 @@ void team::wait_at_gate(unsigned number) noexcept {
   }
   std::uint32_t is = closed;
   gate.compare_exchange_strong(is, asleep, std::memory_order_acq_rel);
-  while (gate.load(std::memory_order_acquire) != opened) engine::futex_wait(gate, asleep);
+  std::uint32_t seen = turns_.load(std::memory_order_relaxed);
+  while (gate.load(std::memory_order_acquire) != opened) {
+    if (in_turns_) {
+      engine::futex_wait_for(gate, asleep, turn_patience);
+      if (gate.load(std::memory_order_acquire) != opened) look_at_turn(seen);
+    } else {
+      engine::futex_wait(gate, asleep);
+    }
+  }
 }
 
 }  // namespace weir::embedded::kernel

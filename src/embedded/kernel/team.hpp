@@ -35,10 +35,11 @@ class team_member {
 
 // As many threads of the host as there are blocks that have to be under way at the same time, each with a block of its own
 // from start to end, because static shared variables are the thread's. Without a cooperative launch one cluster follows
-// the other.
+// the other. Blocks may also wait for each other by looking at memory.
 class team {
  public:
-  // In turns: one block at a time, in an order that does not depend on time. Throws std::bad_alloc.
+  // In turns: one block at a time, in an order that does not depend on time, unless one takes very long, which may wait for
+  // another that has no turn. Throws std::bad_alloc.
   team(const launch& what, bool in_turns);
 
   // Runs the launch on this thread and others. CUDA_SUCCESS, or what it failed with.
@@ -78,6 +79,9 @@ class team {
   void fail_if_stuck() noexcept;
   [[nodiscard]] bool failed() const noexcept { return failure_.load(std::memory_order_relaxed) != abi::CUDA_SUCCESS; }
   void pass_turn(unsigned from) noexcept;
+  [[nodiscard]] bool let_next_go(unsigned from) noexcept;
+  void look_at_turn(std::uint32_t& seen) noexcept;
+  [[nodiscard]] bool waits_for_turn(unsigned number) const noexcept;
   void let_go(unsigned number) noexcept;
   void wait_at_gate(unsigned number) noexcept;
   void begin_round() noexcept;
@@ -94,7 +98,10 @@ class team {
   meeting grid_;
   meeting round_;  // between clusters
   std::vector<meeting> clusters_;
-  unsigned moving_ = 0;  // those that wait for nobody
+  unsigned moving_ = 0;        // those that wait for nobody
+  unsigned last_turn_ = 0;     // whose it was
+  unsigned turns_beside_ = 0;  // given beside those of members that did not end theirs
+  std::atomic<std::uint32_t> turns_{0};
   std::atomic<abi::CUresult> failure_{abi::CUDA_SUCCESS};
 };
 

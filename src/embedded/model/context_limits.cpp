@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "embedded/kernel/device_heap.hpp"
+#include "embedded/kernel/fiber_stacks.hpp"
 
 namespace weir::embedded::model {
 namespace {
@@ -79,6 +80,7 @@ CUresult context_limits::set(CUlimit which, std::size_t value) noexcept {
   const bool same = which == CU_LIMIT_STACK_SIZE && rounded == round_up(values_[which], r.step);
   values_[which] = same ? in_range : rounded;
   if (which == CU_LIMIT_MALLOC_HEAP_SIZE) kernel::limit_device_heap(rounded);
+  if (which == CU_LIMIT_STACK_SIZE) kernel::set_stack_limit(rounded);
   return CUDA_SUCCESS;
 }
 

@@ -79,7 +79,8 @@ WEIR_ATOMICS(_system)
 #undef WEIR_ATOMIC_OPERATION
 
 // A block runs on one thread of the host, so nothing of it comes between a load and the store that follows; and the
-// processor's atomic instructions take many times as long.
+// processor's atomic instructions take many times as long. Sources with threads that spin, which are interrupted, use the
+// forms above.
 #define WEIR_BLOCK_OPERATION(name, expression)                  \
   template <class T>                                            \
   WEIR_HD T name##_block(T* p, typename weir_same<T>::type v) { \

@@ -169,7 +169,7 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
     threadIdx.y = thread / block->size.x % block->size.y;
     threadIdx.z = thread / block->size.x / block->size.y;
   }
-  static constexpr weir_kernel kernel(const char* name, weir_values bounds, weir_values cluster) {
+  static constexpr weir_kernel kernel(const char* name, weir_values bounds, weir_values cluster, bool spins) {
     return weir_kernel{
         name,
         &run,
@@ -182,6 +182,6 @@ struct weir_entry<void(A...), Kernel, Waits, Block> {
          cluster.v[0] && !cluster.v[2] ? 1u : cluster.v[2]},
         0,
         0,
-        &resume};
+        spins ? &resume : nullptr};
   }
 };

@@ -1,0 +1,86 @@
+// interrupted_test.cpp - threads of a block that wait for each other by looking at memory all have their turn, and what waits
+// for ever ends with a launch that fails.
+#include <weir/error.hpp>
+#include <weir/pinned_buffer.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <thread>
+
+#include "kernel_fixture.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+
+namespace weir::test {
+namespace {
+
+using word = std::uint32_t;
+
+class Interrupted : public kernel_fixture {};
+
+// Whatever a thread holds in registers is there when it goes on.
+TEST_F(Interrupted, ThreadsOfABlockHaveTurns) {
+  const kernel pass_on = kernel_module("interrupted").kernel("pass_on");
+  for (const unsigned threads : {2u, 33u}) {
+    const unsigned blocks = 2;
+    buffer<word> order{s, blocks * threads};
+    buffer<float> sums{s, blocks * threads};
+    launch(s, {.grid = {blocks}, .block = {threads}}, pass_on, order, sums);
+    std::vector<word> expected(threads);
+    std::iota(expected.rbegin(), expected.rend(), 0u);
+    const std::vector<word> seen = contents(s, order);
+    const std::vector<float> values = contents(s, sums);
+    for (unsigned block = 0; block < blocks; ++block) {
+      EXPECT_EQ(std::vector(seen.begin() + block * threads, seen.begin() + (block + 1) * threads), expected);
+      for (unsigned i = 0; i < threads; ++i) EXPECT_EQ(values[block * threads + i], static_cast<float>(i));
+    }
+  }
+}
+
+TEST_F(Interrupted, ThreadsNeedNoBarrierForThat) {
+  pinned_buffer<word> words{3};
+  std::ranges::fill(words, 0u);
+  launch(s, {.block = {64}}, kernel_module("interrupted").kernel("hand_over"), words);
+  s.sync();
+  EXPECT_EQ(words[1], 8u);
+}
+
+// Begun, and then held up by nothing but a word that nobody writes.
+void start(const stream& on, const launch_config& config, const kernel& what, pinned_buffer<word>& words) {
+  std::ranges::fill(words, 0u);
+  launch(on, config, what, words);
+  while (std::atomic_ref{words[1]}.load() == 0) std::this_thread::yield();
+}
+
+// A kernel of another stream fails.
+TEST_F(Interrupted, WhatSpinsEndsWithTheDevice) {
+  for (const char* name : {"wait_for_ever", "wait_for_ever_together"}) {
+    in_a_fresh_process([&] {
+      const device gpu;
+      const stream spinning{gpu};
+      const stream failing{gpu};
+      const module& code = kernel_module("interrupted");
+      pinned_buffer<word> words{2};
+      start(spinning, {.block = {8}}, code.kernel(name), words);
+      launch(failing, {}, code.kernel("fail"));
+      return WEIR_HOLDS(result_of([&] { spinning.sync(); }) == errc::launch_failed) &&
+             WEIR_HOLDS(result_of([&] { failing.sync(); }) == errc::launch_failed);
+    });
+  }
+}
+
+// Another block of the same launch fails.
+TEST_F(Interrupted, BlocksThatSpinEndWithTheirLaunch) {
+  in_a_fresh_process([] {
+    const stream s{device{}};
+    pinned_buffer<word> words{2};
+    std::ranges::fill(words, 0u);
+    launch(s, {.grid = {3}, .block = {4}, .cooperative = true}, kernel_module("interrupted").kernel("fail_beside"),
+           words);
+    return WEIR_HOLDS(result_of([&] { s.sync(); }) == errc::launch_failed);
+  });
+}
+
+}  // namespace
+}  // namespace weir::test
