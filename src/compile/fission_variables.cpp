@@ -67,11 +67,11 @@ void fission_variables::make_room(const parameter& p) {
   const std::string array = fmt::format("weir_of_{}_{}", p.name, next_++);
   if (++arrays_ > 16) throw not_understood{};
   beginning_ += fmt::format(
-      " weir_room<decltype({0})> {1}[1024]; static_assert(sizeof {1} <= 131072 && "
+      " typename weir_room<decltype({0})>::type {1}[1024]; static_assert(sizeof {1} <= 131072 && "
       "__is_trivially_copyable(decltype({0})), "
       "\"\");"
       " for (unsigned weir_t = 0; weir_t < weir_nx * weir_ny * weir_nz; ++weir_t)"
-      " __builtin_memcpy(&{1}[weir_t].value, &{0}, sizeof {0});",
+      " __builtin_memcpy((void*)&{1}[weir_t], &{0}, sizeof {0});",
       p.name, array);
   visible_.push_back({variable::stored, p.name, array, false});
 }
@@ -227,9 +227,9 @@ std::string fission_variables::stored(const declaration_text& d, std::string& ar
     const std::string name(t_[v.name].text), array = fmt::format("weir_of_{}_{}", name, next_++);
     const std::string extents = plain(v.extents);
     // As bytes: constructors run where the declaration stands.
-    arrays += fmt::format(" weir_room<{}{}> {}[1024]; static_assert(sizeof {} <= 131072, \"\");", type, extents, array,
-                          array);
-    text += fmt::format("auto& {} = {}[weir_t].value; ", name, array);
+    arrays += fmt::format(" typename weir_room<{}{}>::type {}[1024]; static_assert(sizeof {} <= 131072, \"\");", type,
+                          extents, array, array);
+    text += fmt::format("auto& {} = weir_in({}[weir_t]); ", name, array);
     const bool simple = d.plain(v) && !v.is_array();
     if (simple && v.initialized && v.assigned && !t_.is(v.value.begin, "{")) {
       text += name + " = " + plain(v.value) + "; ";
@@ -278,7 +278,7 @@ std::string fission_variables::bound(const statements& region, std::size_t at) c
     const variable& v = visible_[i];
     if (!wanted.contains(v.name) || v.how == variable::uniform) continue;
     if (v.how == variable::stored) {
-      arrays += fmt::format("{}auto& {} = {}[weir_t].value; ", v.constant ? "const " : "", v.name, v.text);
+      arrays += fmt::format("{}auto& {} = weir_in({}[weir_t]); ", v.constant ? "const " : "", v.name, v.text);
       continue;
     }
     texts.emplace_back(v.text);

@@ -87,13 +87,31 @@ struct weir_plain<T&> {
 };
 template <class T>
 struct weir_plain<const T> : weir_plain<T> {};
+template <class T, size_t N>
+struct weir_plain<T[N]> : weir_plain<T> {};
 
-// Room for a value that is made later.
+// Room for a value that is made later. A plain one is its own: compilers make less of what lies in a union.
 template <class T>
-union weir_room {
+union weir_unmade {
   T value;
-  __attribute__((always_inline)) weir_room() {}
+  __attribute__((always_inline)) weir_unmade() {}
 };
+template <class T, bool Plain = weir_plain<T>::value>
+struct weir_room {
+  typedef weir_unmade<T> type;
+};
+template <class T>
+struct weir_room<T, true> {
+  typedef T type;
+};
+template <class T>
+WEIR_HD T& weir_in(T& room) {
+  return room;
+}
+template <class T>
+WEIR_HD T& weir_in(weir_unmade<T>& room) {
+  return room.value;
+}
 
 // An unsigned integer of N bytes.
 template <unsigned N>
