@@ -105,7 +105,7 @@ WEIR_TEST_UNCHECKED void go_deep(const thread_of& t) {
 }
 TEST_F(KernelFault, StacksAreAsLargeAsTheLimit) {
   unsigned done = 0;
-  EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_ERROR_HARDWARE_STACK_ERROR);
+  EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_ERROR_ILLEGAL_ADDRESS);
   kernel::set_stack_limit(std::size_t{1} << 20);
   EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_SUCCESS);
   kernel::set_stack_limit(0);

@@ -36,8 +36,8 @@ void run_threads(const weir_block* block, const void* const* arguments, unsigned
 inline constexpr weir_parameter one_pointer{0, 8, 8};
 
 template <auto Body, unsigned Flags>
-inline constexpr weir_kernel kernel_of{
-    "of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0, nullptr};
+inline constexpr weir_kernel kernel_of{"of_a_test", run_threads<Body>, &one_pointer, 1, Flags, 1024, 0, {0, 0, 0}, 0, 0,
+                                       nullptr};
 
 // Kernels without and with barriers.
 template <auto Body>

@@ -6,13 +6,15 @@ __device__ __noinline__ void meet() { __syncthreads(); }
 // The last thread goes first, and each lets the one before it go.
 __global__ void pass_on(unsigned* order, float* sums) {
   __shared__ volatile unsigned passed;
-  __shared__ unsigned next;
+  __shared__ volatile unsigned next;
   if (threadIdx.x == 0) passed = next = 0;
   meet();
   float sum = threadIdx.x;
   const unsigned mine = blockDim.x - 1 - threadIdx.x;
   while (passed != mine) sum = sum * 0.5f + threadIdx.x * 0.5f;
-  order[blockIdx.x * blockDim.x + next++] = threadIdx.x;
+  const unsigned turn = next;
+  next = turn + 1;
+  order[blockIdx.x * blockDim.x + turn] = threadIdx.x;
   sums[blockIdx.x * blockDim.x + threadIdx.x] = sum;
   __threadfence_block();
   passed = mine + 1;
