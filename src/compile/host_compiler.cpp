@@ -108,7 +108,7 @@ class compilation {
                                      what_.architecture.starts_with("compute_")
                                  ? std::string("native")
                                  : what_.architecture));
-    c.insert(c.end(), {"-fPIC", "-fno-exceptions", "-fno-rtti", "-U_FORTIFY_SOURCE", "-fno-builtin-printf", "-pipe"});
+    c.insert(c.end(), {"-fPIC", "-fno-exceptions", "-fno-rtti", "-fno-builtin-printf", "-pipe"});
     c.insert(c.end(), what_.extra.begin(), what_.extra.end());
     return c;
   }
@@ -126,8 +126,8 @@ class compilation {
 
   void preprocess() {
     std::vector<std::string> c = command();
-    c.insert(c.end(), {"-E", "-x", "c++", "-include", "weir/prelude.h", "-include", std::string(defines_file), "-I",
-                       std::string(users_headers)});
+    c.insert(c.end(), {"-E", "-x", "c++", "-U_FORTIFY_SOURCE", "-include", "weir/prelude.h", "-include",
+                       std::string(defines_file), "-I", std::string(users_headers)});
     for (const std::string& path : what_.include_paths) c.insert(c.end(), {"-I", fs::absolute(path).string()});
     c.insert(c.end(), {"-isystem", std::string(device_folder)});
     if (what_.debug) c.emplace_back("-D__WEIR_DEBUG__=1");

@@ -267,7 +267,8 @@ class walker {
   // A declaration that ends with ; at i.
   void finish(const head& h, std::size_t i, const std::string& scope_name) {
     if (h.name == none) return;
-    if (h.open == none || h.assigned) entities_.push_back({std::string(t_[h.name].text), {h.begin, i}});
+    if (h.open == none || h.assigned)
+      entities_.push_back({std::string(t_[h.name].text), {h.begin, i}, false, false, h.memory != none});
     if (h.global && h.instantiation && h.open != none) kernel(h, {}, i + 1, scope_name);
     if (h.shared && h.is_extern) dynamic(h.begin, i, false);
     if (h.memory == none || h.shared || is(h.begin, "typedef") || is(h.begin, "using")) return;
@@ -379,10 +380,9 @@ class walker {
       for (entity& e : entities_) {
         if (e.waits || (!e.spins && !mentions(e.all))) continue;
         e.waits = changed = true;
-        if (e.name == "operator")
-          found_.any_waits = true;
-        else
-          found_.waiting.insert(e.name);
+        // A function's address in a variable goes where no name tells, as through the host to a parameter.
+        if (e.name == "operator" || e.variable) found_.any_waits = true;
+        if (e.name != "operator") found_.waiting.insert(e.name);
       }
     }
     for (kernel_text& k : found_.kernels) k.waits = found_.any_waits || k.spins || mentions(k.all);

@@ -22,6 +22,7 @@ struct entity {
   token_range all;  // from the first specifier
   bool waits = false;
   bool spins = false;
+  bool variable = false;  // of the device
 };
 
 struct kernel_text {
@@ -74,7 +75,7 @@ struct scan_result {
   std::set<std::string, std::less<>> names;    // of functions, variables, classes and aliases
   std::set<std::string, std::less<>> classes;  // of classes alone
   bool groups = false;                         // cooperative groups are included
-  bool any_waits = false;                      // a wait that has no name, in an operator
+  bool any_waits = false;                      // a wait that has no name: in an operator, behind a pointer
   bool any_spins = false;                      // a function waits for others by looking at memory (spinning.hpp)
 };
 

@@ -93,6 +93,12 @@ __global__ void own() { __shfl_sync(0, 1, 2); }
   EXPECT_TRUE(r.kernels[2].waits);
   // An operator has no name by which it could be followed.
   EXPECT_TRUE(scanned("int operator+(s a, s b) { __syncwarp(); } __global__ void k() {}").kernels[0].waits);
+  // Nor has what is called through a pointer, which the host may have copied from a variable.
+  EXPECT_TRUE(
+      scanned("__device__ int wait(int x) { return __shfl_sync(~0u, x, 0); }\n__device__ int (*chosen)(int) = wait;\n"
+              "__global__ void k(int (*f)(int), int* x) { x[0] = f(x[0]); }")
+          .kernels[0]
+          .waits);
   // Everyday names wait only where cooperative groups are included.
   EXPECT_FALSE(scanned("__global__ void k(int* any) { any[0] = 1; }").kernels[0].waits);
   EXPECT_TRUE(scanned("# 1 \"cooperative_groups.h\" 1 3\n# 1 \"a.cu\" 2\n__global__ void k(G g) { g.sync(); }")
