@@ -16,6 +16,7 @@ namespace {
 struct written_headers {
   private_folder folder;
   pid_t process = getpid();
+  written_headers* before = nullptr;
 
   written_headers() {
     for (const device_header& header : device_headers()) folder.write(header.name, header.text);
@@ -30,8 +31,11 @@ std::atomic<written_headers*> current{nullptr};
 
 struct at_exit {
   ~at_exit() {
-    written_headers* const last = current.exchange(nullptr, std::memory_order_acquire);
-    if (last != nullptr && last->process == getpid()) delete last;
+    written_headers* next = current.exchange(nullptr, std::memory_order_acquire);
+    while (written_headers* const each = next) {
+      next = each->before;
+      if (each->process == getpid()) delete each;  // another one's folder is in use there
+    }
   }
 } const remover;
 
@@ -40,8 +44,9 @@ struct at_exit {
 std::filesystem::path headers_folder() {
   written_headers* seen = current.load(std::memory_order_acquire);
   if (seen != nullptr && seen->there()) return seen->folder.path();
-  // One that is not there any more, or another process's, is left as it is: others may still hold it.
+  // One that is not there any more, or another process's, is left as it is until the end: others may still hold it.
   auto made = std::make_unique<written_headers>();
+  made->before = seen;
   if (current.compare_exchange_strong(seen, made.get(), std::memory_order_acq_rel))
     return made.release()->folder.path();
   return seen != nullptr ? seen->folder.path() : made.release()->folder.path();

@@ -19,7 +19,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
+#if defined(__SANITIZE_THREAD__)
+constexpr unsigned most_useful_workers = 4;  // it takes each fiber for a thread, and knows 8128 of them
+#else
 constexpr unsigned most_useful_workers = 16;
+#endif
 
 // How long all workers are busy with what they have before it is said that one is held up. Serial, where the order should not
 // depend on time, nothing goes past work that ends within a longer one.
