@@ -1,6 +1,7 @@
 // api/kernel_node.cpp - nodes that run kernels.
 #include <weir/kernel_node.hpp>
 
+#include "api/first_failure.hpp"
 #include "api/kernel_state.hpp"
 #include "api/launch_attributes.hpp"
 #include "api/make_current.hpp"
@@ -89,6 +90,15 @@ void refuse_programmatic(const launch_config& config, call_site at) {
                "a programmatic launch of a node is an edge with data: graph_ref::add_dependency(from, to, data)", at);
 }
 
+// Changes what a node has beside its parameters: what the graph keeps for those stays.
+template <class Set>
+void change_attributes(kernel_node node, const char* call, const Set& set, call_site at) {
+  const abi::CUgraphNode handle = detail::usable(node, call, at);
+  if (const abi::CUresult answer = set(handle); answer != abi::CUDA_SUCCESS) {
+    detail::fail_setting(answer, call, node, node_kind::kernel, at);
+  }
+}
+
 // What a launch has beyond the node's parameters. Nothing of a plain one.
 void set_attributes(CUgraphNode_st* node, const launch_config& config, call_site at) {
   for (const abi::CUlaunchAttribute& attribute : detail::launch_attributes{config}) {
@@ -145,8 +155,8 @@ void kernel_node::set_priority(int priority, call_site at) const {
   const any_context current{at};
   abi::CUkernelNodeAttrValue value{};
   value.priority = priority;
-  detail::change_node(
-      *this, node_kind::kernel, {}, "cuGraphKernelNodeSetAttribute",
+  change_attributes(
+      *this, "cuGraphKernelNodeSetAttribute",
       [&](abi::CUgraphNode node) {
         return driver().cuGraphKernelNodeSetAttribute(node, abi::CU_KERNEL_NODE_ATTRIBUTE_PRIORITY, &value);
       },
@@ -157,9 +167,8 @@ void kernel_node::copy_attributes(kernel_node from, call_site at) const {
   constexpr const char* call = "cuGraphKernelNodeCopyAttributes";
   const abi::CUgraphNode source = detail::usable(from, call, at);
   const any_context current{at};
-  detail::change_node(
-      *this, node_kind::kernel, {}, call,
-      [&](abi::CUgraphNode node) { return driver().cuGraphKernelNodeCopyAttributes(node, source); }, at);
+  change_attributes(
+      *this, call, [&](abi::CUgraphNode node) { return driver().cuGraphKernelNodeCopyAttributes(node, source); }, at);
 }
 
 detail::owner_list kernel_parameters::owners() const noexcept {
@@ -179,7 +188,9 @@ CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after,
   try {
     set_attributes(added, config_, at);
   } catch (...) {
-    graph_ref{to}.remove(graph_node{added, to}, at);
+    detail::report_what_fails(detail::subject::graph(to), "cuGraphDestroyNode", [&] {
+      graph_ref{to}.remove(graph_node{added, to}, at);
+    });
     throw;
   }
   return added;
@@ -196,6 +207,7 @@ void kernel_parameters::set_on(graph_node node, call_site at) const {
 }
 
 void kernel_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  refuse_programmatic(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = raw(*this, extra_);
   const any_context current{at};
   detail::check_set_in(driver().cuGraphExecKernelNodeSetParams_v2(exec, node.get(), &params),

@@ -128,11 +128,13 @@ TEST_F(LaunchCapture, NodesAreChecked) {
               static_cast<void>(g.add(kernel_parameters{grid(10), fill_ints, closed, 7, 10}));
             }),
             errc::closed);
-  EXPECT_EQ(result_of([&] {
-              static_cast<void>(g.add(kernel_parameters{{.programmatic = true}, fill_ints, x, 7, 10}));
-            }),
-            errc::not_supported);
+  const kernel_parameters programmatic{{.programmatic = true}, fill_ints, x, 7, 10};
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.add(programmatic)); }), errc::not_supported);
   EXPECT_EQ(g.node_count(), 0u);
+  const kernel_node node = g.add(kernel_parameters{{}, fill_ints, x, 7, 10});
+  EXPECT_EQ(result_of([&] { node.set(programmatic); }), errc::not_supported);
+  graph_exec exec = g.instantiate();
+  EXPECT_EQ(result_of([&] { exec.set(node, programmatic); }), errc::not_supported);
 }
 
 TEST_F(LaunchCapture, NodesKeepModuleAndOwners) {
@@ -148,6 +150,20 @@ TEST_F(LaunchCapture, NodesKeepModuleAndOwners) {
   exec.launch(s);
   expect_filled(11);
   EXPECT_FALSE(watched.expired());
+}
+
+// They are the parameters', whatever else of the node is changed.
+TEST_F(LaunchCapture, AttributesLeaveNodesTheirOwners) {
+  const auto mine = [&] { return kernel_parameters{grid(10), code->kernel("fill"), buffer<int>{s, 10}, 1, 10}; };
+  graph g;
+  const kernel_node node = g.add(mine());
+  const kernel_node other = g.add(mine());
+  const failing_table calls;
+  node.set_priority(gpu.priorities().greatest);
+  node.copy_attributes(other);
+  EXPECT_EQ(calls.count(&driver_table::cuGraphReleaseUserObject), 0);
+  node.set(mine());
+  EXPECT_GT(calls.count(&driver_table::cuGraphReleaseUserObject), 0);
 }
 
 }  // namespace

@@ -123,6 +123,22 @@ TEST_F(KernelFaults, OlderDriversTellLess) {
   EXPECT_NE(failure->advice().find("12.4"), std::string::npos);
 }
 
+// What was wrong with a node is told, also where the driver keeps it.
+TEST_F(KernelFaults, NodesThatAreKeptAllTheSame) {
+  const kernel fill = code->kernel("fill");
+  graph g;
+  const test::unraised_errors unraised;
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuGraphKernelNodeSetAttribute, 1, abi::CUDA_ERROR_NOT_SUPPORTED);
+    faults.fail(&driver_table::cuGraphDestroyNode, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+    const kernel_parameters with_priority{{.priority = 0}, fill, x, 1, 100};
+    EXPECT_EQ(test::result_of([&] { static_cast<void>(g.add(with_priority)); }), errc::not_supported);
+  }
+  ASSERT_EQ(unraised.errors().size(), 1u);
+  EXPECT_EQ(unraised.errors()[0].result(), errc::out_of_memory);
+}
+
 class KernelNodeFaults : public KernelFaults {
  protected:
   void SetUp() override {
