@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdarg>
+#include <cstddef>
+#include <thread>
 
 #include "embedded/kernel/fiber_stacks.hpp"
 
@@ -101,15 +104,92 @@ WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned so_deep(unsigned left, co
 WEIR_TEST_UNCHECKED void go_deep(const thread_of& t) {
   constexpr char nothing_there = 0;
   service.block_barrier(weir_barrier_plain, 0);
-  *static_cast<volatile unsigned*>(t.argument) += so_deep(1000, &nothing_there);
+  *static_cast<volatile unsigned*>(t.argument) += so_deep(2000, &nothing_there);
 }
 TEST_F(KernelFault, StacksAreAsLargeAsTheLimit) {
   unsigned done = 0;
   EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_ERROR_ILLEGAL_ADDRESS);
-  kernel::set_stack_limit(std::size_t{1} << 20);
+  kernel::set_stack_limit(std::size_t{2} << 20);
   EXPECT_EQ(run(waiting<go_deep>, {1, 1, 1}, {3, 1, 1}, &done), CUDA_SUCCESS);
   kernel::set_stack_limit(0);
   EXPECT_EQ(done, 3u);
+}
+
+// A thread has as much of a stack as one of a GPU has local memory, 512 KiB.
+WEIR_TEST_UNCHECKED void use_much_stack(const thread_of& t) {
+  volatile char local[512 * 1024];
+  for (unsigned at = 0; at < sizeof local; at += 1024) local[at] = static_cast<char>(t.index + at / 1024);
+  service.block_barrier(weir_barrier_plain, 0);
+  auto& wrong = *static_cast<unsigned*>(t.argument);
+  for (unsigned at = 0; at < sizeof local; at += 1024) {
+    if (local[at] != static_cast<char>(t.index + at / 1024)) ++wrong;
+  }
+}
+TEST_F(KernelFault, AStackIsAsLargeAsLocalMemory) {
+  unsigned wrong = 0;
+  EXPECT_EQ(run(waiting<use_much_stack>, {1, 1, 1}, {20, 1, 1}, &wrong), CUDA_SUCCESS);
+  EXPECT_EQ(wrong, 0u);
+}
+
+// Wherever it is used up, in what the driver does for the kernel, too, the process lives, and the driver holds no lock.
+template <auto Service>
+WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned deeper_with_service(volatile unsigned* depth) {
+  volatile char frame[200];
+  frame[0] = static_cast<char>(*depth);
+  *depth = *depth + 1;
+  Service();
+  return *depth == 0 ? 0 : deeper_with_service<Service>(depth) + static_cast<unsigned>(frame[0]);
+}
+template <auto Service>
+WEIR_TEST_UNCHECKED void recur_with_service(const thread_of& t) {
+  auto* const depth = static_cast<volatile unsigned*>(t.argument);
+  *depth = deeper_with_service<Service>(depth);
+}
+void use_heap() { service.free(service.allocate(5000)); }
+int print_line(const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  const int answer = service.print(format, arguments);
+  va_end(arguments);
+  return answer;
+}
+void print_number() { print_line("%.600f\n", 1.5); }
+TEST_P(KernelFaultOf, AStackThatIsUsedUpInTheDriverIsTheKernels) {
+  unsigned depth = 0;
+  expect(waiting<recur_with_service<use_heap>>, loop<recur_with_service<use_heap>>, &depth, CUDA_ERROR_ILLEGAL_ADDRESS);
+  testing::internal::CaptureStdout();
+  const weir_kernel& printing =
+      GetParam() ? waiting<recur_with_service<print_number>> : loop<recur_with_service<print_number>>;
+  EXPECT_EQ(run(printing, {1, 1, 1}, {1, 1, 1}, &depth), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), testing::StartsWith("1.5000"));
+}
+
+// Threads of servers block all signals. A fault there is found all the same.
+TEST_P(KernelFaultOf, IsFoundWhereSignalsAreBlocked) {
+  std::thread{[this] {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    expect(waiting<write_behind_a_barrier>, loop<write_to>, nullptr, CUDA_ERROR_ILLEGAL_ADDRESS);
+  }}.join();
+}
+
+// What is not of the device's heap, or has been freed, cannot be freed.
+void free_argument(const thread_of& t) { service.free(t.argument); }
+void free_twice(const thread_of&) {
+  void* const memory = service.allocate(100);
+  service.free(memory);
+  service.free(memory);
+}
+TEST_F(KernelFault, FreesOnlyWhatIsOfTheHeap) {
+  alignas(16) static std::array<std::byte, 64> words{};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, &words[16]), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, &words[17]), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(run(loop<free_twice>, {1, 1, 1}, {1, 1, 1}), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("of the device's heap"));
+  EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, reinterpret_cast<void*>(4096)), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(run(loop<free_argument>, {1, 1, 1}, {1, 1, 1}, nullptr), CUDA_SUCCESS);
 }
 
 // What lies behind the shared memory cannot be written.

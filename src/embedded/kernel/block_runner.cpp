@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdarg>
+#include <cstdio>
 #include <new>
 #include <numeric>
 #include <span>
@@ -71,9 +73,10 @@ block_runner& block_runner::of_this_thread() {
   return *own;
 }
 
-// A handler cannot run on a stack that is used up.
+// A handler cannot run on a stack that is used up, nor where its signal is blocked: then a fault ends the process.
 block_runner::block_runner() : stack_ends_{end_of_stack()} {
   watch_faults();
+  let_faults_through();
   stack_t before{};
   if (sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;
   signal_stack_ = std::make_unique_for_overwrite<std::byte[]>(signal_stack_bytes);
@@ -181,5 +184,30 @@ bool block_runner::is_overflow(const void* address) const noexcept {
 }
 
 void leave_kernel(abi::CUresult why) noexcept { detail::running->leave(why); }
+
+// What the arguments point to may be the kernel's: a fault there is its own.
+void fail_kernel(abi::CUresult why, const char* format, ...) noexcept {
+  claim_stack();
+  std::array<char, 2048> line;
+  std::va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(line.data(), line.size() - 1, format, arguments);
+  va_end(arguments);
+  const std::size_t written = std::min(static_cast<std::size_t>(std::max(length, 0)), line.size() - 2);
+  line[written] = '\n';
+  {
+    const block_runner::own_work ours;
+    std::fwrite(line.data(), 1, written + 1, stderr);
+  }
+  leave_kernel(why);
+}
+
+// Page by page, as there may be other memory behind the page that ends a stack.
+__attribute__((noinline, no_sanitize("address"))) void claim_stack() noexcept {
+  constexpr std::size_t page = 4096;
+  constexpr std::size_t needed = 4 * page;
+  const auto* const here = static_cast<const volatile std::byte*>(__builtin_frame_address(0));
+  for (std::size_t below = page; below <= needed; below += page) static_cast<void>(*(here - below));
+}
 
 }  // namespace weir::embedded::kernel

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "driver/abi.hpp"
 #include "embedded/kernel/block_threads.hpp"
@@ -57,7 +58,8 @@ class block_runner {
   // For a signal handler: is an address where a stack ends?
   [[nodiscard]] bool is_overflow(const void* address) const noexcept;
 
-  // While the driver itself works for the kernel, a fault is not the kernel's.
+  // While the driver itself works for the kernel, a fault is not the kernel's; but for a stack that has no room for that, which is
+  // looked for before.
   class own_work {
    public:
     own_work() noexcept;
@@ -98,7 +100,18 @@ extern constinit thread_local block_runner* running [[gnu::tls_model("initial-ex
 // Leaves the kernel that runs on this thread, which then has failed.
 [[noreturn]] void leave_kernel(abi::CUresult why) noexcept;
 
-inline block_runner::own_work::own_work() noexcept : runner_{detail::running} { detail::running = nullptr; }
+// The same, with a line for stderr in printf's form.
+[[noreturn]] void fail_kernel(abi::CUresult why, const char* format, ...) noexcept
+    __attribute__((format(printf, 2, 3)));
+
+// Touches as much of the stack as the driver needs for its own work: where that is not there, it is the kernel's fault, and found
+// out before the driver holds a lock.
+void claim_stack() noexcept;
+
+inline block_runner::own_work::own_work() noexcept {
+  claim_stack();
+  runner_ = std::exchange(detail::running, nullptr);
+}
 inline block_runner::own_work::~own_work() { detail::running = runner_; }
 
 }  // namespace weir::embedded::kernel

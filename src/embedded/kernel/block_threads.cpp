@@ -3,20 +3,19 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <numeric>
 #include <span>
 
 #include "embedded/kernel/block_runner.hpp"
 #include "embedded/kernel/team.hpp"
-#include "embedded/model/poison.hpp"
 
 namespace weir::embedded::kernel {
 
 namespace {
 
-// What a thread has without asking for more. Only what it touches takes memory.
-constexpr std::size_t least_stack = (model::exact_blocks ? 256 : 64) * std::size_t{1024};
+// What a thread has without asking for more: more than the local memory of a GPU's thread, 512 KiB. Only what it touches
+// takes memory.
+constexpr std::size_t least_stack = 576 * std::size_t{1024};
 
 // What the driver itself may need on a stack, when it is called or when it interrupts.
 constexpr std::size_t room_for_driver = 16 * std::size_t{1024};
@@ -253,13 +252,12 @@ void block_threads::fail_stuck() noexcept {
   std::array<unsigned, states> at{};
   for (unsigned thread = 0; thread < count_; ++thread) ++at[static_cast<unsigned>(states_[thread])];
   const auto number = [&](state where) { return at[static_cast<unsigned>(where)]; };
-  std::fprintf(
-      stderr,
+  fail_kernel(
+      abi::CUDA_ERROR_LAUNCH_FAILED,
       "weir: kernel %s: the threads of block (%u, %u, %u) wait for each other for ever: %u at a barrier of the block, "
-      "%u of the grid, %u of the cluster, %u for other lanes of their warp; %u have ended\n",
+      "%u of the grid, %u of the cluster, %u for other lanes of their warp; %u have ended",
       what_->kernel->name, block_->index.x, block_->index.y, block_->index.z, number(state::at_block_barrier),
       number(state::at_grid_barrier), number(state::at_cluster_barrier), number(state::at_warp), number(state::ended));
-  leave_kernel(abi::CUDA_ERROR_LAUNCH_FAILED);
 }
 
 }  // namespace weir::embedded::kernel

@@ -26,9 +26,19 @@ int arguments_named_by(const char* format) noexcept {
   return count;
 }
 
+namespace {
+
+char* room_for(std::size_t bytes) noexcept {
+  const block_runner::own_work ours;
+  return static_cast<char*>(std::malloc(bytes));
+}
+
+}  // namespace
+
 // What the format points to is the kernel's affair: a fault there is one of the kernel, and leaves no lock behind.
 int print_from_device(const char* format, std::va_list arguments) {
   if (format == nullptr) return -1;
+  claim_stack();
   std::array<char, 512> text;
   std::va_list again;
   va_copy(again, arguments);
@@ -39,7 +49,7 @@ int print_from_device(const char* format, std::va_list arguments) {
     std::fwrite(text.data(), 1, static_cast<std::size_t>(length), stdout);
   } else if (length >= 0) {
     const auto bytes = static_cast<std::size_t>(length);
-    if (auto* const longer = static_cast<char*>(std::malloc(bytes + 1))) {
+    if (char* const longer = room_for(bytes + 1)) {
       std::vsnprintf(longer, bytes + 1, format, again);
       const block_runner::own_work ours;
       std::fwrite(longer, 1, bytes, stdout);

@@ -123,4 +123,11 @@ void watch_faults() noexcept {
   });
 }
 
+void let_faults_through() noexcept {
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (const int each : watched) sigaddset(&faults, each);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
 }  // namespace weir::embedded::kernel

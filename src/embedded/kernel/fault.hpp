@@ -10,4 +10,7 @@ namespace weir::embedded::kernel {
 // Thread safety: any thread.
 void watch_faults() noexcept;
 
+// Sees to it that these signals are not blocked in the calling thread, where the processor's own could not be handled.
+void let_faults_through() noexcept;
+
 }  // namespace weir::embedded::kernel

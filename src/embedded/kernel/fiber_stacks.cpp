@@ -44,6 +44,7 @@ fiber_stack fiber_stacks::at(std::size_t number) {
     void* const made = ::mmap(nullptr, together * stride(), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (made == MAP_FAILED) throw std::bad_alloc{};
+    ::madvise(made, together * stride(), MADV_NOHUGEPAGE);  // a stack mostly touches its last page
     groups_.push_back(static_cast<std::byte*>(made));
     if (guards.fetch_add(together, std::memory_order_relaxed) >= most_guards) continue;
     for (std::size_t i = 0; i < together; ++i) ::mprotect(groups_.back() + i * stride(), page(), PROT_NONE);

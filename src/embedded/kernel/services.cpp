@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -27,10 +26,9 @@ using namespace abi;
 // The threads of the block that runs. A kernel that was not compiled to wait cannot.
 block_threads& threads() noexcept {
   block_runner& runner = *running_kernel();
-  if (!runner.has_threads()) [[unlikely]] {
-    std::fprintf(stderr, "weir: kernel %s waits, and says that it does not\n", runner.what().kernel->name);
-    leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
-  }
+  if (!runner.has_threads()) [[unlikely]]
+    fail_kernel(CUDA_ERROR_LAUNCH_FAILED, "weir: kernel %s waits, and says that it does not",
+                runner.what().kernel->name);
   return runner.threads();
 }
 
@@ -51,10 +49,10 @@ unsigned active_mask(const void* place) { return threads().active_mask(place); }
 void grid_barrier() {
   block_threads& all = threads();
   if (running_kernel()->member() == nullptr || !running_kernel()->what().cooperative) {
-    std::fprintf(stderr, "weir: kernel %s waits for its grid in a launch that is not cooperative\n",
-                 running_kernel()->what().kernel->name);
-    leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+    fail_kernel(CUDA_ERROR_LAUNCH_FAILED, "weir: kernel %s waits for its grid in a launch that is not cooperative",
+                running_kernel()->what().kernel->name);
   }
+  claim_stack();  // blocks meet under a lock
   if (!all.grid_barrier()) leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
 }
 
@@ -63,9 +61,10 @@ void cluster_barrier() {
   block_threads& all = threads();
   if (running_kernel()->member() == nullptr || running_kernel()->what().cluster_blocks() == 1) {
     all.block_barrier(weir_barrier_plain, false);
-  } else if (!all.cluster_barrier()) {
-    leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+    return;
   }
+  claim_stack();
+  if (!all.cluster_barrier()) leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
 }
 
 void* cluster_address(const void* address, unsigned rank) {
@@ -77,13 +76,17 @@ void* cluster_address(const void* address, unsigned rank) {
   return there;
 }
 
-void fail(weir_fault why, const char* what) {
-  if (what != nullptr) std::fprintf(stderr, "%s\n", what);
+CUresult meaning_of(weir_fault why) noexcept {
   switch (why) {
-    case weir_fault_assert: leave_kernel(CUDA_ERROR_ASSERT);
-    case weir_fault_misaligned: leave_kernel(CUDA_ERROR_MISALIGNED_ADDRESS);
-    default: leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+    case weir_fault_assert: return CUDA_ERROR_ASSERT;
+    case weir_fault_misaligned: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
   }
+}
+
+void fail(weir_fault why, const char* what) {
+  if (what != nullptr) fail_kernel(meaning_of(why), "%s", what);
+  leave_kernel(meaning_of(why));
 }
 
 void set_condition_of_graph(unsigned long long handle, unsigned value) {
@@ -92,9 +95,8 @@ void set_condition_of_graph(unsigned long long handle, unsigned value) {
     return set_condition(handle, value);
   }();
   if (known) return;
-  std::fprintf(stderr, "weir: kernel %s sets a condition that no graph has: handle %#llx\n",
-               running_kernel()->what().kernel->name, handle);
-  leave_kernel(CUDA_ERROR_LAUNCH_FAILED);
+  fail_kernel(CUDA_ERROR_LAUNCH_FAILED, "weir: kernel %s sets a condition that no graph has: handle %#llx",
+              running_kernel()->what().kernel->name, handle);
 }
 
 unsigned long long nanoseconds() {
