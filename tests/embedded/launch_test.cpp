@@ -156,6 +156,28 @@ TEST_F(Launch, RecordsItsEvents) {
   EXPECT_EQ(driver.cuEventDestroy_v2(done), CUDA_SUCCESS);
 }
 
+// One of another context refuses the launch, of which nothing has happened then.
+TEST_F(Launch, RecordsNoEventOfAnotherContext) {
+  const test_module m;
+  const test_stream s;
+  CUcontext other = nullptr;
+  CUevent its = nullptr;
+  ASSERT_EQ(driver.cuCtxCreate_v4(&other, nullptr, 0, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuEventCreate(&its, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+  CUlaunchAttribute started{};
+  started.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+  started.value.launchCompletionEvent.event = its;
+  EXPECT_EQ(launch_with(m.function("count"), 1, &started, 1, s), CUDA_ERROR_INVALID_HANDLE);
+  CUlaunchAttribute done{};
+  done.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+  done.value.programmaticEvent.event = its;
+  EXPECT_EQ(launch_with(m.function("count"), 1, &done, 1, s), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuEventDestroy_v2(its), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxDestroy_v2(other), CUDA_SUCCESS);
+  s.synchronize();
+  EXPECT_EQ(*words_at(m.variable("counter", 4)), 17u);
+}
+
 // As many blocks as 132 multiprocessors run at the same time, and no more.
 TEST_F(Launch, BoundsCooperativeLaunches) {
   const test_module m;

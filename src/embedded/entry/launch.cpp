@@ -72,6 +72,9 @@ CUresult launch_into(model::process& p, model::stream& in, const call& asked) {
          asked.function, nullptr, of->owner().handle(), how.told},
         how.early);
   }
+  for (const model::event* const each : {how.when_started, how.when_done}) {
+    if (each != nullptr && &each->owner() != &of->owner()) return CUDA_ERROR_INVALID_HANDLE;
+  }
   const auto record = [&](model::event* each) {
     return each == nullptr ? CUDA_SUCCESS : model::record_event(*each, in, 0);
   };
