@@ -1,9 +1,13 @@
 // module_test.cpp - modules: loading, functions, variables, unloading.
 #include "image_fixture.hpp"
 
+#include <dlfcn.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -306,6 +310,32 @@ TEST_F(Module, ThatFindsNoMemoryIsNotThere) {
     if (status == CUDA_SUCCESS) break;
     ASSERT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY) << after;
   }
+}
+
+// A library of the program may load modules in its constructor, while others load and unload some.
+TEST_F(Module, LoadsInConstructorsOfLibraries) {
+  static constexpr auto load_one = [] {
+    CUmodule made = nullptr;
+    EXPECT_EQ(driver.cuModuleLoadData(&made, numbers_image().data()), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuModuleUnload(made), CUDA_SUCCESS);
+  };
+  void (*const call)() = load_one;
+  std::array<char, 32> address;
+  std::snprintf(address.data(), address.size(), "%p", reinterpret_cast<void*>(call));
+  ::setenv("WEIR_TEST_PLUGIN_CALLS", address.data(), 1);
+  std::atomic<bool> done{false};
+  std::thread other{[&, in = current_context()] {
+    EXPECT_EQ(driver.cuCtxSetCurrent(in), CUDA_SUCCESS);
+    while (!done) load_one();
+  }};
+  for (int i = 0; i < 100; ++i) {
+    void* const plugin = ::dlopen(WEIR_IMAGE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(plugin, nullptr) << ::dlerror();
+    ::dlclose(plugin);
+  }
+  done = true;
+  other.join();
+  ::unsetenv("WEIR_TEST_PLUGIN_CALLS");
 }
 
 // Threads load and unload beside each other.
