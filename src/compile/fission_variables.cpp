@@ -286,7 +286,8 @@ std::string fission_variables::bound(const statements& region, std::size_t at) c
       if (mentions(v.text, visible_[k].name)) wanted.insert(visible_[k].name);
   }
   std::string text = std::move(arrays);
-  for (auto each = texts.rbegin(); each != texts.rend(); ++each) text += std::string(*each) + " ";
+  std::ranges::reverse(texts);
+  for (const std::string_view each : texts) text += std::string(each) + " ";
   return text;
 }
 

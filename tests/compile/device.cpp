@@ -93,10 +93,11 @@ unsigned long long now() {
 void sleep(unsigned) {}
 void* allocate(unsigned long long bytes) { return std::malloc(bytes); }
 void release(void* memory) { std::free(memory); }
+void no_condition(unsigned long long, unsigned) {}
 
 const weir_services services{block_barrier, warp_barrier, warp_exchange, active_mask, no_barrier,
                              no_barrier,    same_address, fail,          print,       now,
-                             now,           sleep,        allocate,      release};
+                             now,           sleep,        allocate,      release,     no_condition};
 
 bool in_turns(const weir_kernel& k) {
   return (k.flags & weir_kernel_waits) != 0 && !(device_image::whole && (k.flags & weir_kernel_whole) != 0);
