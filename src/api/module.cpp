@@ -1,6 +1,7 @@
 // api/module.cpp - compiled code loaded onto a device.
 #include <weir/module.hpp>
 
+#include "api/file_bytes.hpp"
 #include "api/image_bounds.hpp"
 #include "api/make_current.hpp"
 #include "api/module_state.hpp"
@@ -10,9 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 namespace weir {
@@ -59,21 +57,13 @@ struct error_log {
        std::move(advice), at);
 }
 
-std::vector<std::byte> bytes_of_file(const std::string& path, call_site at) {
+std::string bytes_of_file(const std::string& path, call_site at) {
   constexpr const char* call = "weir::module::load";
   if (path.find('\n') != std::string::npos) {
     fail(errc::file_not_found, call, "a file", "this is text, not the name of a file: std::as_bytes(std::span{text})",
          at);
   }
-  errno = 0;
-  std::ifstream file{path, std::ios::binary};
-  std::vector<char> text{std::istreambuf_iterator<char>{file}, {}};
-  if (!file.is_open() || file.bad()) {
-    fail(errc::file_not_found, call, fmt::format("file \"{}\"", path),
-         errno != 0 ? std::strerror(errno) : "it cannot be read", at);
-  }
-  const auto bytes = std::as_bytes(std::span{text});
-  return {bytes.begin(), bytes.end()};
+  return detail::file_bytes(path, call, at);
 }
 
 }  // namespace
@@ -112,7 +102,8 @@ weir::module module::load(context_ref context, std::span<const std::byte> image,
 
 weir::module module::load(weir::device gpu, const std::string& path, call_site at) {
   detail::permit(load_call, gpu, at);
-  return load_as(gpu.primary_context(at), bytes_of_file(path, at), path, {}, at);
+  const std::string image = bytes_of_file(path, at);
+  return load_as(gpu.primary_context(at), std::as_bytes(std::span{image}), path, {}, at);
 }
 
 weir::module module::adopt(CUmod_st* handle, context_ref context, call_site at) {

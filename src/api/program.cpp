@@ -3,16 +3,13 @@
 #include <weir/to_string.hpp>
 
 #include "api/check.hpp"
+#include "api/file_bytes.hpp"
 #include "compile/cache.hpp"
 #include "compile/request.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace weir {
 
@@ -84,13 +81,7 @@ program::program(std::string source, program_options options)
     : source_{std::move(source)}, options_{std::move(options)} {}
 
 program program::from_file(const std::string& path, program_options options, call_site at) {
-  errno = 0;
-  std::ifstream file{path, std::ios::binary};
-  std::string source{std::istreambuf_iterator<char>{file}, {}};
-  if (!file.is_open() || file.bad()) {
-    fail(errc::file_not_found, "weir::program::from_file", fmt::format("file \"{}\"", path),
-         errno != 0 ? std::strerror(errno) : "it cannot be read", at);
-  }
+  std::string source = detail::file_bytes(path, "weir::program::from_file", at);
   if (options.name.empty()) options.name = path;
   const std::string folder = std::filesystem::path{path}.parent_path();
   options.include_paths.insert(options.include_paths.begin(), folder.empty() ? "." : folder);

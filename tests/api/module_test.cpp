@@ -130,6 +130,7 @@ TEST_F(Module, LoadsFiles) {
                                               static_cast<std::streamsize>(image.size()));
   EXPECT_EQ(seven_by(module::load(gpu, path).kernel("inner::seven")), 7);
   EXPECT_EQ(result_of([&] { static_cast<void>(module::load(gpu, path + "x")); }), errc::file_not_found);
+  EXPECT_EQ(result_of([&] { static_cast<void>(module::load(gpu, folder.path().string())); }), errc::file_not_found);
   EXPECT_EQ(result_of([&] { static_cast<void>(module::load(gpu, ".version 7.0\n")); }), errc::file_not_found);
 }
 

@@ -60,6 +60,7 @@ TEST_F(Program, ComesFromAFileBesideItsHeaders) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::file_not_found);
   EXPECT_NE(failure->object().find("none.cu"), std::string::npos);
+  EXPECT_EQ(result_of([&] { static_cast<void>(program::from_file(folder.path())); }), errc::file_not_found);
 }
 
 // The lines are those of the source as it was given, whatever the compiler is made to read.
