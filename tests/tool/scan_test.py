@@ -210,6 +210,11 @@ class SvgThatCannotBeWritten(ScanTest):
     def test_no_space(self):
         self.assert_fails(self.scan_to("/dev/full"), 1, "/dev/full", "No space left")
 
+    def test_the_file_itself(self):
+        before = self.source.read_bytes()
+        self.assert_fails(self.scan_to(self.out / ".." / self.source.name), 1, "is what is scanned")
+        self.assertEqual(self.source.read_bytes(), before)
+
     def test_job_that_fails(self):
         self.assert_fails(self.scan_to(self.out / "there", WEIR_CXX="/nonexistent"), 1, "no such program")
 

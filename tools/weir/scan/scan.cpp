@@ -30,6 +30,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <weir/driver.hpp>
 
 namespace weir::tool {
@@ -106,6 +107,10 @@ void measure(const input_file& file, const kernels& code, report& r) {
 
 void scan_file(const options& options) {
   const input_file file{options.file.empty() ? default_input() : options.file};
+  std::error_code ignored;
+  if (!options.svg.empty() && std::filesystem::equivalent(file.path(), options.svg, ignored)) {
+    throw failure{fmt::format("'{}' is what is scanned: the picture needs a file of its own", options.svg)};
+  }
   std::optional<output_file> picture;
   if (!options.svg.empty()) picture.emplace(options.svg, 0);
   const plan asked{static_cast<std::size_t>(options.chunk_bytes), options.streams, options.in_flight, options.readers,
