@@ -1,5 +1,7 @@
 // interrupted_test.cpp - threads of a block that wait for each other by looking at memory all have their turn, and what waits
 // for ever ends with a launch that fails.
+#include <pthread.h>
+#include <signal.h>
 #include <weir/error.hpp>
 #include <weir/pinned_buffer.hpp>
 
@@ -68,6 +70,22 @@ TEST_F(Interrupted, WhatSpinsEndsWithTheDevice) {
              WEIR_HOLDS(result_of([&] { failing.sync(); }) == errc::launch_failed);
     });
   }
+}
+
+// The program's own signals of that number go to its own handler, and no others do.
+std::atomic<int> heard{0};
+TEST_F(Interrupted, TheProgramsSignalsAreItsOwn) {
+  in_a_fresh_process([] {
+    ::signal(SIGURG, [](int) { ++heard; });
+    const stream s{device{}};
+    pinned_buffer<word> words{3};
+    std::ranges::fill(words, 0u);
+    launch(s, {.block = {64}}, kernel_module("interrupted").kernel("hand_over"), words);
+    s.sync();
+    const bool heard_others = heard != 0;
+    ::pthread_kill(::pthread_self(), SIGURG);
+    return WEIR_HOLDS(!heard_others) && WEIR_HOLDS(heard == 1);
+  });
 }
 
 // Another block of the same launch fails.

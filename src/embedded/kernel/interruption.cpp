@@ -32,7 +32,7 @@ constexpr int our_signal = SIGURG;
 
 constexpr std::chrono::microseconds longest_pause = 10ms;
 constexpr std::chrono::microseconds shortest_pause = 50us;
-constexpr unsigned most_unanswered = 50;  // pauses; then somebody else has taken the signal
+constexpr std::chrono::seconds longest_answer = 1s;  // then somebody else has taken the signal
 constexpr unsigned pauses_until_asleep = 10;
 
 std::mutex mutex;
@@ -99,12 +99,14 @@ class interrupter {
 
   // The answer of a thread that was asked.
   static void handle(int signal, siginfo_t* info, void* context) noexcept {
-    block_runner* const runner = running_kernel();
-    if (info->si_code != SI_TKILL || info->si_pid != ::getpid()) return pass_on(signal, info, context);
-    auto& at = *static_cast<ucontext_t*>(context);
-    if (block_runner* const own = block_runner::if_there(); own != nullptr) {
-      own->interruption().asked_.store(false, std::memory_order_release);
+    // Others are the program's, sent like ours or in another way.
+    block_runner* const own = block_runner::if_there();
+    if (own == nullptr || info->si_code != SI_TKILL || info->si_pid != ::getpid() ||
+        !own->interruption().asked_.exchange(false, std::memory_order_acq_rel)) {
+      return pass_on(signal, info, context);
     }
+    auto& at = *static_cast<ucontext_t*>(context);
+    block_runner* const runner = running_kernel();
     if (runner == nullptr || !is_in_module(interrupted_at(at), *runner->what().kernel)) return;
     if (const abi::CUresult why = runner->failure_elsewhere(); why != abi::CUDA_SUCCESS) {
       pthread_sigmask(SIG_SETMASK, &at.uc_sigmask, nullptr);  // the jump restores none
@@ -131,7 +133,9 @@ class interrupter {
       const bool same = std::exchange(one->seen_, run) == run;
       if (one->asked_.load(std::memory_order_relaxed)) {
         some = true;
-        if (++one->unanswered_ >= most_unanswered) one->asked_.store(false, std::memory_order_release);
+        if (std::chrono::steady_clock::now() - one->asked_at_ > longest_answer) {
+          one->asked_.store(false, std::memory_order_release);
+        }
       } else if (is_to_be_asked(run)) {
         some = true;
         if (same) ask(*one, run);
@@ -143,7 +147,7 @@ class interrupter {
   // Unless it ends just now: either it sees that it is asked, or is seen to have ended.
   static void ask(interruptible& one, std::uint32_t run) noexcept {
     one.asked_.store(true, std::memory_order_relaxed);
-    one.unanswered_ = 0;
+    one.asked_at_ = std::chrono::steady_clock::now();
     if (barrier_in_all_threads() && one.run_.load(std::memory_order_relaxed) == run &&
         pthread_kill(one.thread_, our_signal) == 0) {
       return;

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace weir::embedded::kernel {
@@ -57,7 +58,7 @@ class interruptible {
   pthread_t thread_;
   interruptible* next_ = nullptr;
   std::uint32_t seen_ = 0;
-  unsigned unanswered_ = 0;
+  std::chrono::steady_clock::time_point asked_at_;
 };
 
 // A launch has failed, and some of its blocks may still run: for as long as this lives, blocks that do not end are
