@@ -80,6 +80,7 @@ class fissioner {
         flush(next);
       } else if (barrier(s)) {
         flush(i);
+        if (t_.contains(s, "return")) variables_.may_have_left();  // in an earlier turn of a loop, too
         text += structure(s);
       } else if (in_loop_ && t_.leaves_loop(s)) {
         flush(i);
@@ -119,7 +120,7 @@ class fissioner {
     if (is(i, "for")) return counted({i, s.end});
     if (!is(i, "if")) throw not_understood{};
     const std::size_t open = is(i + 1, "constexpr") ? i + 2 : i + 1, close = t_.past(open, s.end);
-    if (!variables_.pure({open + 1, close - 1}, false, {})) throw not_understood{};
+    if (!variables_.same({open + 1, close - 1})) throw not_understood{};
     const std::size_t then = t_.past_statement(close, s.end);
     std::string text = " " + variables_.plain({i, close}) + body({close, then}, in_loop_);
     if (then < s.end) text += " else " + body({then + 1, s.end}, in_loop_);
@@ -135,8 +136,8 @@ class fissioner {
     if (!d || d->declarators.size() != 1 || !d->is_arithmetic) throw not_understood{};
     const declarator& v = d->declarators.front();
     const std::string name(t_[v.name].text);
-    if (!v.assigned || !v.pointers.empty() || v.reference || !variables_.pure(v.value, false, {}) ||
-        !variables_.pure(condition, false, {}, name) || !counts(step, name))
+    if (!v.assigned || !v.pointers.empty() || v.reference || !variables_.same(v.value) ||
+        !variables_.same(condition, name) || !counts(step, name))
       throw not_understood{};
     const std::size_t outer = variables_.mark();
     variables_.add_uniform(name);
@@ -162,7 +163,7 @@ class fissioner {
       if (!one_of(t_[i], {"<", ">"})) return false;
       ++i;
     }
-    return i < step.end && variables_.pure({i + 1, step.end}, false, {}, name);
+    return i < step.end && variables_.same({i + 1, step.end}, name);
   }
   std::string body(token_range s, bool in_loop) {
     const bool outer = std::exchange(in_loop_, in_loop);
@@ -174,6 +175,8 @@ class fissioner {
   // A region between barriers, as a loop over the threads. `rest` is what follows in its scope.
   std::string loop(const statements& region, token_range rest) {
     if (region.empty()) return {};
+    for (const token_range s : region)
+      if (t_.contains(s, "return")) variables_.may_have_left();
     const std::string label = "weir_end_" + std::to_string(next_++);
     const std::string leaving =
         std::string("{ ") + (ended_ ? "weir_ended[weir_t] = 1; " : "") + "goto " + label + "; }";

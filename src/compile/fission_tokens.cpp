@@ -123,6 +123,17 @@ bool body_tokens::leaves_loop(token_range r, bool in_switch) const {
   return false;
 }
 
+bool body_tokens::divides(token_range r, const std::vector<std::string>& constants) const {
+  for (std::size_t i = r.begin; i < r.end; ++i) {
+    if (!one_of(t_[i], {"/", "%", "/=", "%="})) continue;
+    const token& by = t_[i + 1];
+    if (!(by.kind == token_kind::number || one_of(by, {"blockDim", "gridDim", "warpSize"}) ||
+          std::find(constants.begin(), constants.end(), by.text) != constants.end()))
+      return true;
+  }
+  return false;
+}
+
 bool body_tokens::assigns(std::size_t i) const {
   const token& t = t_[i];
   if (t.is("=")) return true;

@@ -37,6 +37,9 @@ class body_tokens {
   // A `break` or `continue` that leaves a loop around the range.
   [[nodiscard]] bool leaves_loop(token_range r, bool in_switch = false) const;
 
+  // A division by what may be zero: no number, size of a block or grid, or constant of the template.
+  [[nodiscard]] bool divides(token_range r, const std::vector<std::string>& constants) const;
+
   // May what stands around the name at i change the value behind it? `plain`: it is a number or a pointer, which has no
   // functions of its own.
   [[nodiscard]] bool changes(std::size_t i, bool plain) const;

@@ -172,6 +172,14 @@ void fission_variables::push(variable v) {
 
 void fission_variables::add_uniform(std::string_view name) { push({variable::uniform, std::string(name), {}, false}); }
 
+bool fission_variables::contains_return(const statements& region) const {
+  return std::any_of(region.begin(), region.end(), [this](token_range s) { return t_.contains(s, "return"); });
+}
+
+bool fission_variables::same(token_range r, std::string_view own) {
+  return !(left_ && t_.divides(r, k_.template_parameters)) && pure(r, false, {}, own);
+}
+
 bool fission_variables::known(token_range s, const statements& region, std::string& hoisted) {
   const std::optional<declaration_text> d = declaration_of(t_, s);
   if (!d) return false;
@@ -191,15 +199,16 @@ bool fission_variables::known(token_range s, const statements& region, std::stri
     return true;
   }
   if (found_.classes.contains(d->type)) return false;
-  bool uniform = true;
+  const bool may_have_left = contains_return(region);
   const std::size_t before = mark();
   std::vector<variable> all;
   for (const declarator& v : d->declarators) {
     const std::string name(t_[v.name].text);
     const bool constant = d->constant && v.pointers.empty();
-    uniform = uniform && pure(v.value, false, region);
-    if (!v.assigned || v.reference || v.is_array() || (!constant && modified(name, d->plain(v))) ||
-        !pure(v.value, true, region)) {
+    const bool divides = t_.divides(v.value, k_.template_parameters);
+    const bool uniform = !(divides && left_) && pure(v.value, false, region);
+    if (!v.assigned || v.reference || v.is_array() || (divides && may_have_left) ||
+        (!constant && modified(name, d->plain(v))) || !pure(v.value, true, region)) {
       leave(before);
       return false;
     }

@@ -35,6 +35,12 @@ class fission_variables {
   // threads. `region`: statements before it that are not written yet. `own` is a name that is known to be so.
   [[nodiscard]] bool pure(token_range r, bool threads, const statements& region, std::string_view own = {});
 
+  // Is a condition or step the same for all threads, whoever is left of them?
+  [[nodiscard]] bool same(token_range r, std::string_view own = {});
+
+  // From here on threads may have ended. What they kept from happening, as a division by zero, must not happen for them.
+  void may_have_left() noexcept { left_ = true; }
+
   // The variable of a loop around barriers. Throws not_understood.
   void add_uniform(std::string_view name);
   // A declaration of variables that are the same for all threads, whose text goes to `hoisted`, or that each can compute
@@ -66,6 +72,7 @@ class fission_variables {
     bool stored = false;  // one a thread
   };
 
+  [[nodiscard]] bool contains_return(const statements& region) const;
   void read_parameters();
   void read_parameter(token_range r);
   void make_room(const parameter& p);
@@ -87,6 +94,7 @@ class fission_variables {
   std::set<std::string> asserted_;
   unsigned next_ = 0;
   unsigned arrays_ = 0;
+  bool left_ = false;
 };
 
 }  // namespace weir::compile

@@ -131,6 +131,46 @@ extern "C" __global__ void of_a_binding(const float* x, float* out, int n) {
   EXPECT_EQ(out[10], 3 + 10 * 2);
 }
 
+// A division that a return keeps from being one by zero, which would be a fault, is not made before it.
+TEST_P(FissionVariables, AreNotComputedForThreadsThatHaveEnded) {
+  device_image image{made(R"(extern "C" __global__ void ends_here(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  int m = n - 512;
+  out[threadIdx.x] = 1;
+  if (m == 0) return;
+  const int q = 1000 / m;
+  s[threadIdx.x] = q;
+  __syncthreads();
+  out[threadIdx.x] = s[63 - threadIdx.x] + q;
+}
+extern "C" __global__ void ended_before(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  if (n == 512) { out[threadIdx.x] = 3; return; }
+  __syncthreads();
+  const int q = 1000 / (n - 512);
+  out[threadIdx.x] = s[63 - threadIdx.x] + q;
+}
+extern "C" __global__ void some_ended(const float* x, float* out, int n) {
+  __shared__ float s[64];
+  const int t = threadIdx.x, row = t / blockDim.x, per = n / 512;
+  s[t] = x[t];
+  if (t == 5) return;
+  const int q = 1000 / (t - 5);
+  s[t] += q;
+  __syncthreads();
+  for (int i = 0; i < per; ++i) {
+    s[t] += q + row;
+    __syncthreads();
+  }
+  out[t] = s[63 - t] + q;
+})")};
+  for (const char* const name : {"ends_here", "ended_before", "some_ended"}) {
+    same(image, name, {{1, 1, 1}, {64, 1, 1}});
+    same(image, name, {{1, 1, 1}, {64, 1, 1}}, 600);
+  }
+}
+
 // A kernel that is not understood does not keep others from becoming loops.
 TEST_P(FissionVariables, AreEachKernelsOwn) {
   device_image image{made(R"(struct window { float w[2]; };
