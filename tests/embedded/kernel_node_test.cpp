@@ -207,6 +207,79 @@ TEST_F(KernelNode, HasThePriorityOfItsStream) {
   EXPECT_EQ(driver.cuStreamDestroy_v2(urgent), CUDA_SUCCESS);
 }
 
+// A node whose attribute asks for clusters of 4, or for all blocks at the same time.
+CUresult set_cluster(CUgraphNode node, unsigned blocks) {
+  CUkernelNodeAttrValue value{};
+  value.clusterDim = {blocks, 1, 1};
+  return driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+}
+CUresult set_cooperative(CUgraphNode node) {
+  CUkernelNodeAttrValue value{};
+  value.cooperative = 1;
+  return driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
+}
+
+// A grid that the node's cluster does not divide would lose blocks.
+TEST_F(KernelNode, KeepsNoGridThatItsClusterDoesNotDivide) {
+  CUDA_KERNEL_NODE_PARAMS p = add_words(8);
+  p.gridDimX = 8;
+  const CUgraphNode node = add_node(p);
+  EXPECT_EQ(set_cluster(node, 3), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(set_cluster(node, 0), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(set_cluster(node, 4), CUDA_SUCCESS);
+  instantiate();
+  for (const unsigned blocks : {2u, 6u}) {
+    p.gridDimX = blocks;
+    EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
+    EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
+    CUgraphNodeParams any{};
+    any.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    any.kernel = p;
+    EXPECT_EQ(driver.cuGraphNodeSetParams(node, &any), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
+    const CUgraphNode other = add_node(p);
+    EXPECT_EQ(driver.cuGraphKernelNodeCopyAttributes(other, node), CUDA_ERROR_INVALID_CLUSTER_SIZE) << blocks;
+  }
+  p.gridDimX = 12;
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p), CUDA_SUCCESS);
+  launch();
+  EXPECT_EQ(word(7), 1u);
+}
+
+// What a launch does not get, a node does not get by its attributes.
+TEST_F(KernelNode, GetsNoMoreThanALaunch) {
+  CUDA_KERNEL_NODE_PARAMS p = add_words(8);
+  p.gridDimX = 64;
+  const CUgraphNode node = add_node(p);
+  EXPECT_EQ(set_cluster(node, 32), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  p.gridDimX = 1 << 17;
+  p.gridDimY = 1 << 15;  // 2^32 of them
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_SUCCESS);
+  EXPECT_EQ(set_cooperative(node), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  p.gridDimX = 132 * 32;
+  p.gridDimY = 1;
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_SUCCESS);
+  EXPECT_EQ(set_cooperative(node), CUDA_SUCCESS);
+  instantiate();
+  p.gridDimX = 132 * 32 + 1;
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &p), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(driver.cuGraphExecKernelNodeSetParams_v2(exec_, node, &p), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+// A cluster that a kernel was compiled for is the kernel's, and no attribute of its node.
+TEST_F(KernelNode, LeavesACompiledClusterToItsKernel) {
+  CUDA_KERNEL_NODE_PARAMS in_cluster = add_words(8);
+  in_cluster.func = module_->function("in_cluster");
+  in_cluster.gridDimX = 4;
+  const CUgraphNode node = add_node(in_cluster);
+  EXPECT_EQ(set_cluster(node, 4), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  CUDA_KERNEL_NODE_PARAMS other = add_words(8);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &other), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &in_cluster), CUDA_SUCCESS);
+  in_cluster.gridDimX = 3;
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &in_cluster), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+}
+
 // An executable keeps the code of its kernels.
 TEST_F(KernelNode, OutlivesItsModule) {
   add_node(add_words(8));

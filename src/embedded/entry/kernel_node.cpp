@@ -3,6 +3,7 @@
 #include "embedded/entry/launch_attributes.hpp"
 #include "embedded/model/function.hpp"
 #include "embedded/model/kernel_work.hpp"
+#include "embedded/model/node_shape.hpp"
 
 namespace weir::embedded::entry {
 
@@ -78,6 +79,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID whic
         of->told[which] = *value;
         return CUDA_SUCCESS;
     }
+    if (const CUresult status = model::check_node_shape(*of->what, shape); status != CUDA_SUCCESS) return status;
     of->what = of->what->with(shape, of->what->priority());
     return CUDA_SUCCESS;
   });
@@ -88,8 +90,10 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
     model::kernel_params* const target = find_kernel_node(to);
     const model::kernel_params* const source = find_kernel_node(from);
     if (target == nullptr || source == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    target->take_attributes(*source);
-    return CUDA_SUCCESS;
+    const model::launch_shape shape = model::shape_with_attributes(*target->what, *source->what);
+    const CUresult status = model::check_node_shape(*target->what, shape);
+    if (status == CUDA_SUCCESS) target->take_attributes(*source);
+    return status;
   });
 }
 

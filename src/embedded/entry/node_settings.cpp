@@ -3,6 +3,7 @@
 #include "embedded/entry/node_params.hpp"
 #include "embedded/model/address_map.hpp"
 #include "embedded/model/kernel_work.hpp"
+#include "embedded/model/node_shape.hpp"
 
 #include <utility>
 
@@ -34,6 +35,14 @@ CUresult set(CUgraphNode node, Take take) {
     found->params = std::move(params);
     return CUDA_SUCCESS;
   });
+}
+
+// The call that sets a kernel's node names no attributes: they stay, if they fit.
+CUresult keep_attributes(const model::kernel_params& old, model::kernel_params& taken) {
+  const model::launch_shape shape = model::shape_with_attributes(*taken.what, *old.what);
+  const CUresult status = model::check_node_shape(*taken.what, shape);
+  if (status == CUDA_SUCCESS) taken.take_attributes(old);
+  return status;
 }
 
 // Replaces a node's child graph, which ends, as if the other were added; a copy of the node's own graph may be one.
@@ -113,9 +122,8 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
   return set<model::kernel_params>(node, [&](const model::kernel_params& old, model::node_params& out) {
-    const CUresult status = take(params, out);
-    if (status == CUDA_SUCCESS) std::get<model::kernel_params>(out).take_attributes(old);
-    return status;
+    if (const CUresult status = take(params, out); status != CUDA_SUCCESS) return status;
+    return keep_attributes(old, std::get<model::kernel_params>(out));
   });
 }
 
@@ -161,7 +169,8 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
     model::node_params taken;
     if (const CUresult status = take(params, taken); status != CUDA_SUCCESS) return status;
     if (auto* const kernel = std::get_if<model::kernel_params>(&taken)) {
-      kernel->take_attributes(std::get<model::kernel_params>(found->params));
+      const CUresult status = keep_attributes(std::get<model::kernel_params>(found->params), *kernel);
+      if (status != CUDA_SUCCESS) return status;
     }
     found->params = std::move(taken);
     return CUDA_SUCCESS;

@@ -3,6 +3,7 @@
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_exec.hpp"
 #include "embedded/model/node_operations.hpp"
+#include "embedded/model/node_shape.hpp"
 
 namespace weir::embedded::model {
 
@@ -76,9 +77,8 @@ CUresult graph_exec::set_node(CUgraphNode origin, const node_params& params) {
   if (const auto* const kernel = std::get_if<kernel_params>(&params)) {
     // The call names no attributes: they stay.
     const kernel_work& now = *kernel_of(*node);
-    launch_shape shape = kernel->what->shape();
-    shape.cooperative = now.shape().cooperative;
-    shape.cluster = now.shape().cluster;
+    const launch_shape shape = shape_with_attributes(*kernel->what, now);
+    if (const CUresult status = check_node_shape(*kernel->what, shape); status != CUDA_SUCCESS) return status;
     kernel_params kept = *kernel;
     kept.what = kernel->what->with(shape, now.priority());
     make_plan_own();

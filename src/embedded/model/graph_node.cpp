@@ -8,6 +8,7 @@
 #include "embedded/model/graph.hpp"
 #include "embedded/model/graph_block.hpp"
 #include "embedded/model/kernel_work.hpp"
+#include "embedded/model/node_shape.hpp"
 #include "embedded/model/process.hpp"
 
 namespace weir::embedded::model {
@@ -25,10 +26,7 @@ CUgraphNodeType graph_node::type() const noexcept {
 }
 
 void kernel_params::take_attributes(const kernel_params& of) {
-  launch_shape shape = what->shape();
-  shape.cooperative = of.what->shape().cooperative;
-  shape.cluster = of.what->shape().cluster;
-  what = what->with(shape, of.what->priority());
+  what = what->with(shape_with_attributes(*what, *of.what), of.what->priority());
   told = of.told;
 }
 
