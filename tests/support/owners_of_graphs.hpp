@@ -1,0 +1,29 @@
+// support/owners_of_graphs.hpp - waits until what ended graphs have kept is given up.
+#pragma once
+
+#include <weir/deferred.hpp>
+#include <weir/graph.hpp>
+
+#include <future>
+#include <memory>
+
+namespace weir::test {
+
+// Returns when the owners that graphs kept which have ended before, with all their executables and launches, are gone, and
+// what they owned, too. The driver ends them one after the other: behind them comes one that tells.
+inline void wait_for_owners_of_graphs() {
+  struct teller {
+    std::promise<void> gone;
+    ~teller() { gone.set_value(); }
+  };
+  auto last = std::make_shared<teller>();
+  const std::future<void> gone = last->gone.get_future();
+  {
+    graph ended;
+    ended.keep(std::move(last));
+  }
+  gone.wait();
+  drain_deferred();
+}
+
+}  // namespace weir::test
