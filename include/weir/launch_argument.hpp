@@ -7,8 +7,6 @@
 #include <weir/tracked_memory.hpp>
 
 #include <cstddef>
-#include <memory>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -155,6 +153,8 @@ template <class Argument>
   using given = std::remove_reference_t<Argument>;
   if constexpr (is_declared<std::remove_cv_t<given>>) {
     return argument.argument(at);
+  } else if constexpr (std::is_null_pointer_v<given>) {
+    return address_argument<memory_access::unknown>{detail::region{nullptr, 0, nullptr}};  // whose own bytes may be any
   } else if constexpr (device_range<given>) {
     return argument_of_range<natural_access<given>>(std::forward<Argument>(argument), at);
   } else if constexpr (shared_pointer<std::remove_cv_t<given>>) {

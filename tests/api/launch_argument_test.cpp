@@ -3,6 +3,8 @@
 #include <weir/managed_buffer.hpp>
 #include <weir/pinned_buffer.hpp>
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -88,6 +90,19 @@ TEST_F(LaunchArgument, MemoryThatTheHostReaches) {
   s.sync();
   EXPECT_EQ(pinned[999], 1);
   EXPECT_EQ(managed[999], 2);
+}
+
+// A null pointer has no bytes of its own that could be told.
+TEST_F(LaunchArgument, NullIsAnAddress) {
+  const module made =
+      program{"extern \"C\" __global__ void is_null(const void* p, int* x) { *x = p == nullptr; }"}.compile(gpu);
+  std::nullptr_t none;
+  std::memset(&none, 0xff, sizeof none);
+  for (const int value : {0, 1}) {
+    launch(s, grid(1000), code->kernel("fill"), x, 0, 1000);
+    value == 0 ? launch(s, {}, made.kernel("is_null"), none, x) : launch(s, {}, made.kernel("is_null"), nullptr, x);
+    EXPECT_EQ(values_of(x)[0], 1);
+  }
 }
 
 // It is freed behind the launch, in the order of its stream.
