@@ -133,7 +133,9 @@ void launch_with(stream_ref stream, const launch_config& config, const launched_
 // given. The driver refuses what the device cannot do: too many threads, too much shared memory (invalid_value), too many
 // registers (launch_out_of_resources). What goes wrong in the kernel is told by the next call that looks at the stream.
 // In a capture: allowed; the launch becomes a node. Where the capture was begun through weir the graph keeps the kernel's
-// module, and the temporary buffers and shared pointers among the arguments. In a host function: refused.
+// module, and the temporary buffers and shared pointers among the arguments; a buffer that the capture itself makes is
+// named, so that its end frees it there. A grid, a block or shared memory that the kernel cannot have is then refused
+// before the driver sees it, and the capture lives on. In a host function: refused.
 // Errors name the line of the call; code that wraps it passes its own caller's with the kernel: launch(s, config, {k, at}, x).
 // cuLaunchKernel, for more than a plain launch cuLaunchKernelEx; nothing else, and nothing is allocated.
 template <class... Arguments>

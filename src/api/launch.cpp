@@ -89,14 +89,16 @@ void settle_launch(stream_ref stream, const launch_config& config, const launche
   if (part.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
     const CUresult answer = launch_in(handle, config, state.function, arguments.values);
     if (answer != CUDA_SUCCESS) fail_launch(static_cast<errc>(answer), call, stream, config, what, at);
+    used.queued(at);
   } else {
+    // What is captured is no work yet, and there may be nothing left of the arguments when the graph has their owners.
+    refuse_wrong_shape(call, stream, config, what, at);
     const std::vector<owner_share> owners = owners_of(what, arguments);
     node_owners kept{part.graph, {owners.data(), owners.size()}, at};
     const CUresult answer = launch_in(handle, config, state.function, arguments.values);
     if (answer != CUDA_SUCCESS) fail_launch(static_cast<errc>(answer), call, stream, config, what, at);
     kept.keep();
   }
-  used.queued(at);
 }
 
 }  // namespace weir::detail

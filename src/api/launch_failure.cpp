@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace weir::detail {
 namespace {
@@ -21,16 +23,21 @@ unsigned long long told(const kernel& what, CUfunction_attribute which, unsigned
   return answer == CUDA_SUCCESS ? static_cast<unsigned long long>(value) : otherwise;
 }
 
-std::string why_invalid(const launch_config& config, const kernel& what) {
+// What of the shape no launch of this kernel has; empty if nothing is known.
+std::string wrong_shape(const launch_config& config, const kernel& what) {
   const auto product = [](const kernel_extent& e) { return 1ull * e.x * e.y * e.z; };
   if (product(config.grid) == 0 || product(config.block) == 0) {
     return "grid and block have at least 1 in each direction; weir::grid(n) launches nothing for no elements";
+  }
+  if (config.grid.x > 0x7fffffff || std::max(config.grid.y, config.grid.z) > 0xffff) {
+    return "a grid has at most 2147483647 blocks in the first direction, and 65535 in the others";
   }
   const unsigned long long threads = product(config.block);
   const unsigned long long most_threads = told(what, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, threads);
   if (threads > most_threads) {
     return fmt::format("blocks of {} threads are asked for, and this kernel has at most {}", threads, most_threads);
   }
+  if (config.shared_bytes == 0) return {};
   const unsigned long long most_shared =
       told(what, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, config.shared_bytes);
   if (config.shared_bytes > most_shared) {
@@ -39,6 +46,12 @@ std::string why_invalid(const launch_config& config, const kernel& what) {
         "kernel::set_max_dynamic_shared()",
         config.shared_bytes, most_shared);
   }
+  return {};
+}
+
+std::string why_invalid(const launch_config& config, const kernel& what) {
+  std::string why = wrong_shape(config, what);
+  if (!why.empty()) return why;
   return "grid, block, cluster and shared memory have to be what the device can do; the grid is a multiple of the "
          "cluster";
 }
@@ -71,6 +84,13 @@ void fail_launch(errc answer, const char* call, stream_ref stream, const launch_
   if (advice.empty()) fail_as_answered(answer, call, stream, at);
   if (captures_open()) note_failure(answer, call, stream, at);
   fail(answer, call, fmt::format("{} in {}", describe(what), to_text(stream)), std::move(advice), at);
+}
+
+void refuse_wrong_shape(const char* call, stream_ref stream, const launch_config& config, const kernel& what,
+                        call_site at) {
+  std::string why = wrong_shape(config, what);
+  if (why.empty()) return;
+  fail(errc::invalid_value, call, fmt::format("{} in {}", describe(what), to_text(stream)), std::move(why), at);
 }
 
 void check_arguments(const kernel& what, std::size_t count, const argument_shape* shapes, const char* call,

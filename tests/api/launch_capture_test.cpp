@@ -1,9 +1,11 @@
 // launch_capture_test.cpp - launches in captures, and as nodes: what the graph keeps, what is checked.
 #include <weir/capture.hpp>
+#include <weir/context.hpp>
 #include <weir/deferred.hpp>
 #include <weir/fill.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/kernel_node.hpp>
+#include <weir/pinned_buffer.hpp>
 
 #include <memory>
 #include <optional>
@@ -81,11 +83,28 @@ TEST_F(LaunchCapture, KeepsWhatItIsGiven) {
   EXPECT_FALSE(watched.expired());
 }
 
+// Their uses are noted before the graph has them, and nowhere afterwards.
+TEST_F(LaunchCapture, KeepsWhatAnothersStreamUses) {
+  const context_scope current{gpu};
+  const stream_ref mine = stream_ref::per_thread();
+  const graph g = capture(mine, [&] {
+    launch(mine, grid(1000), code->kernel("fill"), pinned_buffer<int>{1000}, 5, 1000);
+    launch(mine, grid(1000), code->kernel("fill"), x, 5, 1000);
+  });
+  graph_exec exec = g.instantiate();
+  for (int i = 0; i < 2; ++i) exec.launch(s);
+  expect_filled(5);
+}
+
 // A refused one leaves the capture as it is.
 TEST_F(LaunchCapture, RefusalsBreakNothing) {
   const kernel fill_ints = code->kernel("fill");
   const graph g = capture(s, [&] {
     EXPECT_EQ(result_of([&] { launch(s, grid(1000), fill_ints, x, 1); }), errc::invalid_value);
+    for (const launch_config& wrong : {launch_config{.grid = {0}}, launch_config{.grid = {1, 1 << 16}},
+                                       launch_config{.block = {32, 64}}, launch_config{.shared_bytes = 1 << 30}}) {
+      EXPECT_EQ(result_of([&] { launch(s, wrong, fill_ints, x, 1, 1000); }), errc::invalid_value);
+    }
     launch(s, grid(1000), fill_ints, x, 6, 1000);
   });
   EXPECT_EQ(g.node_count(), 1u);
