@@ -16,15 +16,9 @@
 namespace weir::detail {
 namespace {
 
-// What the driver has of the kernel; `otherwise` if it does not tell.
-unsigned long long told(const kernel& what, CUfunction_attribute which, unsigned long long otherwise) {
-  int value = 0;
-  const CUresult answer = driver().cuFuncGetAttribute(&value, which, what.get());
-  return answer == CUDA_SUCCESS ? static_cast<unsigned long long>(value) : otherwise;
-}
-
-// What of the shape no launch of this kernel has; empty if nothing is known.
-std::string wrong_shape(const launch_config& config, const kernel& what) {
+// What of the shape no launch of the kernel has that `ask` asks about; empty if nothing is known.
+template <class Ask>
+std::string wrong_shape(const launch_config& config, const Ask& ask) {
   const auto product = [](const kernel_extent& e) { return 1ull * e.x * e.y * e.z; };
   if (product(config.grid) == 0 || product(config.block) == 0) {
     return "grid and block have at least 1 in each direction; weir::grid(n) launches nothing for no elements";
@@ -33,13 +27,12 @@ std::string wrong_shape(const launch_config& config, const kernel& what) {
     return "a grid has at most 2147483647 blocks in the first direction, and 65535 in the others";
   }
   const unsigned long long threads = product(config.block);
-  const unsigned long long most_threads = told(what, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, threads);
+  const unsigned long long most_threads = ask(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, threads);
   if (threads > most_threads) {
     return fmt::format("blocks of {} threads are asked for, and this kernel has at most {}", threads, most_threads);
   }
   if (config.shared_bytes == 0) return {};
-  const unsigned long long most_shared =
-      told(what, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, config.shared_bytes);
+  const unsigned long long most_shared = ask(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, config.shared_bytes);
   if (config.shared_bytes > most_shared) {
     return fmt::format(
         "{} bytes of dynamic shared memory are asked for, and this kernel may have {}: "
@@ -50,7 +43,13 @@ std::string wrong_shape(const launch_config& config, const kernel& what) {
 }
 
 std::string why_invalid(const launch_config& config, const kernel& what) {
-  std::string why = wrong_shape(config, what);
+  // What the driver has of the kernel, if it tells.
+  const auto told = [&](CUfunction_attribute which, unsigned long long otherwise) {
+    int value = 0;
+    const CUresult answer = driver().cuFuncGetAttribute(&value, which, what.get());
+    return answer == CUDA_SUCCESS ? static_cast<unsigned long long>(value) : otherwise;
+  };
+  std::string why = wrong_shape(config, told);
   if (!why.empty()) return why;
   return "grid, block, cluster and shared memory have to be what the device can do; the grid is a multiple of the "
          "cluster";
@@ -88,7 +87,12 @@ void fail_launch(errc answer, const char* call, stream_ref stream, const launch_
 
 void refuse_wrong_shape(const char* call, stream_ref stream, const launch_config& config, const kernel& what,
                         call_site at) {
-  std::string why = wrong_shape(config, what);
+  const auto asked = [&](CUfunction_attribute which, unsigned long long) {
+    int value = 0;
+    check(driver().cuFuncGetAttribute(&value, which, what.get()), "cuFuncGetAttribute", stream, at);
+    return static_cast<unsigned long long>(value);
+  };
+  std::string why = wrong_shape(config, asked);
   if (why.empty()) return;
   fail(errc::invalid_value, call, fmt::format("{} in {}", describe(what), to_text(stream)), std::move(why), at);
 }

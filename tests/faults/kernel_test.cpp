@@ -6,6 +6,7 @@
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 
+#include <memory>
 #include <optional>
 #include <vector>
 
