@@ -138,10 +138,10 @@ class compilation {
 
   void build() {
     std::vector<std::string> c = command();
-    c.insert(c.end(),
-             {"-x", "c++-cpp-output", "-fvisibility=hidden", "-fno-semantic-interposition", "-ftls-model=local-dynamic",
-              "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
-              "-fno-threadsafe-statics", "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
+    c.insert(c.end(), {"-x", "c++-cpp-output", "-fvisibility=hidden", "-fno-semantic-interposition",
+                       "-ftls-model=local-dynamic", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math",
+                       "-fno-strict-aliasing", "-fno-delete-null-pointer-checks", "-fno-threadsafe-statics",
+                       "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
     if (!clang_) c.emplace_back("-fno-gnu-unique");
     if (what_.debug)
       c.emplace_back("-g");

@@ -52,6 +52,12 @@ TEST_P(Fault, TrapsEndTheLaunch) {
   EXPECT_LT(out[1], out[2]);
 }
 
+// A compiler that knows of an access to null that nobody makes it would leave out the whole kernel.
+TEST_P(Fault, AccessesToNullAreMade) {
+  device_image image{made("extern \"C\" __global__ void store() { *static_cast<int*>(nullptr) = 3; }")};
+  EXPECT_DEATH(image.launch("store", {}), "");
+}
+
 TEST_P(Fault, MisalignedAccessesAreFoundInADebugBuild) {
   compile::request what;
   what.source = R"(extern "C" __global__ void load(const char* p, int offset, int* out) {
