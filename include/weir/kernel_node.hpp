@@ -57,8 +57,8 @@ template <class... Arguments>
 //
 // Values are copied here. The graph keeps the kernel's module, and the temporary buffers and shared pointers among the
 // arguments, which are moved here; other memory is the caller's to keep, or the graph's: graph_ref::keep().
-// Cluster, cooperation and priority are set when a node is added or set, and an executable keeps those that it was made
-// with; a programmatic launch is an edge with data (edge_data), and refused here (not_supported).
+// Cluster, cooperation and priority are set where the configuration has them (a node that is set keeps others), and an
+// executable keeps those that it was made with; a programmatic launch is an edge with data, and refused: not_supported.
 class WEIR_EXPORT kernel_parameters {
  public:
   using node_type = kernel_node;
