@@ -19,7 +19,7 @@ struct program_options {
   std::string name = {};                        // of the file in the compiler's messages; "program.cu" if empty
   std::vector<std::string> defines = {};        // NAME or NAME=VALUE
   std::vector<std::string> include_paths = {};  // folders
-  // Texts for #include "name", each with its name, which need not be files.
+  // Texts for #include "name", each with its name, which need not be files: relative paths without "..".
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string standard = {};  // "c++17", "c++20", ...; empty: c++17
   bool debug = false;         // for a debugger, not for speed
@@ -34,16 +34,16 @@ struct program_options {
   std::vector<std::string> extra = {};  // the compiler's own options, as they are
 };
 
-// The compiler did not take a source (invalid_source), or there is none on this machine (jit_compiler_not_found), which
-// the advice then says what to do about.
+// The compiler did not take a source (invalid_source); or there is none on this machine (jit_compiler_not_found), or no
+// place for its files (operating_system), which the advice then says what to do about.
 class WEIR_EXPORT compile_error : public error {
  public:
   compile_error(errc code, std::string object, std::string advice, std::string log, std::string compiler, call_site at);
 
   // All that the compiler said, with the line numbers of the source as it was given:
-  // `scale.cu(3): error: identifier "y" is undefined`. Empty if none was asked.
+  // `scale.cu(3): error: identifier "y" is undefined`. Empty if none was asked, or it said nothing.
   [[nodiscard]] const std::string& log() const noexcept { return said_->first; }
-  // "NVRTC 13.0", "g++ 12.2". Empty if there is none.
+  // "NVRTC 13.0", "/usr/bin/g++". Empty if there is none.
   [[nodiscard]] const std::string& compiler() const noexcept { return said_->second; }
 
  private:

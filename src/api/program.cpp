@@ -44,17 +44,20 @@ compile::request request_of(const program& what, device gpu, call_site at) {
   return wanted;
 }
 
+errc code_of(compile::obstacle why) noexcept {
+  switch (why) {
+    case compile::obstacle::no_compiler: return errc::jit_compiler_not_found;
+    case compile::obstacle::machine: return errc::operating_system;
+    case compile::obstacle::source: break;
+  }
+  return errc::invalid_source;
+}
+
 [[noreturn]] void fail_compiling(const program& what, const compile::failure& why, call_site at) {
-  const bool found = !why.log().empty();  // whoever compiles says something
   std::string object = what.options().name.empty() ? "a program" : fmt::format("program \"{}\"", what.options().name);
   std::string advice = why.what();
   if (!why.log().empty()) advice += ":\n" + why.log();
-  throw compile_error{found ? errc::invalid_source : errc::jit_compiler_not_found,
-                      std::move(object),
-                      std::move(advice),
-                      why.log(),
-                      why.compiler(),
-                      at};
+  throw compile_error{code_of(why.why()), std::move(object), std::move(advice), why.log(), why.compiler(), at};
 }
 
 compile::product product_for(const program& what, device gpu, call_site at) {

@@ -57,11 +57,12 @@ class compilation {
     name_ = what.name.empty() ? "program.cu" : what.name;
     file_ = inside(name_).string();
     if (file_.empty()) file_ = name_ = "program.cu";
+    if (file_.starts_with('-')) file_.insert(0, "./");  // no option of the compiler's
   }
 
   product run() {
     folder_.write(file_, what_.source);
-    for (const auto& [name, text] : what_.headers) folder_.write(fs::path(users_headers) / inside(name), text);
+    for (const auto& [name, text] : what_.headers) write_header(name, text);
     fs::create_directory_symlink(headers_folder(), folder_.path() / device_folder);
     folder_.write(defines_file, defines());
     folder_.write("weir.map", "{ global: weir_module; local: *; };\n");
@@ -94,6 +95,16 @@ class compilation {
   }
 
  private:
+  // As the compiler will look for it: below the folder, under its very name.
+  void write_header(const std::string& name, const std::string& text) {
+    const fs::path file = inside(name);
+    if (file.empty() || name.starts_with('/') || std::ranges::count(fs::path{name}, "..") != 0)
+      throw failure(obstacle::source,
+                    "header \"" + name + "\" cannot be given as a text: its name is a relative path without \"..\"", {},
+                    compiler_);
+    folder_.write(fs::path(users_headers) / file, text);
+  }
+
   [[nodiscard]] std::string read(const char* name) const {
     std::ifstream file(folder_.path() / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -128,7 +139,8 @@ class compilation {
     std::vector<std::string> c = command();
     c.insert(c.end(), {"-E", "-x", "c++", "-U_FORTIFY_SOURCE", "-include", "weir/prelude.h", "-include",
                        std::string(defines_file), "-I", std::string(users_headers)});
-    for (const std::string& path : what_.include_paths) c.insert(c.end(), {"-I", fs::absolute(path).string()});
+    for (const std::string& path : what_.include_paths)
+      if (!path.empty()) c.insert(c.end(), {"-I", fs::absolute(path).string()});
     c.insert(c.end(), {"-isystem", std::string(device_folder)});
     if (what_.debug) c.emplace_back("-D__WEIR_DEBUG__=1");
     if (what_.fast_math) c.emplace_back("-D__USE_FAST_MATH__=1");
@@ -143,6 +155,10 @@ class compilation {
                        "-fno-strict-aliasing", "-fno-delete-null-pointer-checks", "-fno-threadsafe-statics",
                        "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
     if (!clang_) c.emplace_back("-fno-gnu-unique");
+#if !defined(__x86_64__)
+    if (!clang_)
+#endif
+      c.emplace_back("-fstack-clash-protection");  // no frame reaches beyond the page that ends a stack
     if (what_.debug)
       c.emplace_back("-g");
     else if (what_.line_info)
@@ -172,15 +188,17 @@ class compilation {
 
   void ask(const std::vector<std::string>& c, const char* output) {
     process_result r = run_process(c, folder_.path());
+    if (r.status < 0)
+      throw failure(obstacle::no_compiler, "cannot start " + compiler_ + ": " + r.output, {}, compiler_);
     log_ += preprocessed_ ? std::move(r.output) : with_users_paths(std::move(r.output));
-    if (r.status < 0) throw failure("cannot start " + compiler_ + ": " + log_, log_, compiler_);
-    if (r.status != 0 || !fs::exists(folder_.path() / output)) throw failure(headline(), log_, compiler_);
+    if (r.status != 0 || !fs::exists(folder_.path() / output))
+      throw failure(obstacle::source, headline(), log_, compiler_);
   }
 
   void refuse(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     for (const std::string& line : lines) log_ += line + "\n";
-    throw failure(lines.front(), log_, compiler_);
+    throw failure(obstacle::source, lines.front(), log_, compiler_);
   }
 
   // The kernels' loops in which there are errors. None where there are others.
@@ -209,7 +227,8 @@ class compilation {
       if (other.empty()) other = line;  // what comes of an error of the user's
     }
     if (!other.empty()) return std::string(other);
-    return compiler_ + " failed on " + name_;
+    return compiler_ + " failed on " + name_ +
+           (log_.empty() ? " and said nothing: is it a C++ compiler, and every option one of its own?" : "");
   }
 
   [[nodiscard]] std::string with_users_paths(std::string log) const {
@@ -255,7 +274,8 @@ product for_host(const request& what) {
   try {
     return compilation{what}.run();
   } catch (const std::filesystem::filesystem_error& error) {
-    throw failure(error.what(), {}, {});
+    throw failure(obstacle::machine, std::string{"the compiler needs files below TMPDIR or /tmp: "} + error.what(), {},
+                  {});
   }
 }
 

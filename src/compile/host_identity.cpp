@@ -72,14 +72,16 @@ std::string host_compiler() {
   if (chosen != nullptr && *chosen != '\0') {
     std::string path = find_program(chosen);
     if (path.empty())
-      throw failure("WEIR_CXX is '" + std::string(chosen) +
+      throw failure(obstacle::no_compiler,
+                    "WEIR_CXX is '" + std::string(chosen) +
                         "', and there is no such program; name g++ or clang++ there, or unset it",
-                    {}, chosen);
+                    {}, {});
     return path;
   }
   for (const char* const name : {"g++", "clang++", "c++"})
     if (std::string path = find_program(name); !path.empty()) return path;
   throw failure(
+      obstacle::no_compiler,
       "no C++ compiler on this machine: kernels for the embedded device need one. Install g++ or clang++ (Debian and "
       "Ubuntu: apt install g++), or name one in WEIR_CXX",
       {}, {});

@@ -85,7 +85,8 @@ class source_program {
     std::string said;
     std::size_t bytes = 0;
     if (program_ != nullptr && nvrtc().nvrtcGetProgramLogSize(program_, &bytes) == 0 && bytes > 1) said = log();
-    throw failure{compiler + " " + what + ": " + nvrtc().nvrtcGetErrorString(answer), std::move(said), compiler};
+    throw failure{obstacle::source, compiler + " " + what + ": " + nvrtc().nvrtcGetErrorString(answer), std::move(said),
+                  compiler};
   }
 
   std::string name_;
@@ -116,7 +117,8 @@ std::vector<std::string> options_for(const request& what, const std::string& arc
   std::vector<std::string> options{"--std=" + (what.standard.empty() ? "c++17" : what.standard)};
   if (!architecture.empty()) options.push_back("--gpu-architecture=" + architecture);
   for (const std::string& define : what.defines) options.push_back("--define-macro=" + define);
-  for (const std::string& path : what.include_paths) options.push_back("--include-path=" + path);
+  for (const std::string& path : what.include_paths)
+    if (!path.empty()) options.push_back("--include-path=" + path);
   for (const std::string& path : toolkit_include_paths(find_nvrtc())) options.push_back("--include-path=" + path);
   if (what.debug) options.emplace_back("--device-debug");
   if (what.fast_math) options.emplace_back("--use_fast_math");

@@ -50,6 +50,7 @@ std::vector<fs::path> library_folders() {
 
 [[noreturn]] void fail_without(const std::string& reason) {
   throw failure{
+      obstacle::no_compiler,
       "no compiler for a GPU is on this machine: install NVRTC (libnvrtc.so.13 or .12, of the CUDA toolkit or of the "
       "package nvidia-cuda-nvrtc), or name the library in WEIR_NVRTC (" +
           reason + "); cubins, fatbins and PTX load without it",

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -27,10 +26,13 @@ private_folder::~private_folder() {
 void private_folder::write(const std::filesystem::path& name, std::string_view text) const {
   const std::filesystem::path file = path_ / name;
   std::filesystem::create_directories(file.parent_path());
+  errno = 0;
   std::ofstream stream(file, std::ios::binary);
   stream.write(text.data(), static_cast<std::streamsize>(text.size()));
   stream.close();
-  if (!stream) throw std::runtime_error("cannot write " + file.string());
+  if (!stream)
+    throw std::filesystem::filesystem_error("cannot write", file,
+                                            std::error_code(errno != 0 ? errno : EIO, std::generic_category()));
 }
 
 }  // namespace weir::compile

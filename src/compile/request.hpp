@@ -32,17 +32,22 @@ struct product {
   std::vector<std::pair<std::string, std::string>> lowered_names;
 };
 
+// What was in the way of an image.
+enum class obstacle { source, no_compiler, machine };
+
 // No image came of a source. what() is one line; log() is all that the compiler said, with the user's own file names
 // and line numbers; compiler() is the program or library that was asked, empty where none was found.
 class failure : public std::runtime_error {
  public:
-  failure(const std::string& what, std::string log, std::string compiler)
-      : std::runtime_error(what), log_{std::move(log)}, compiler_{std::move(compiler)} {}
+  failure(obstacle why, const std::string& what, std::string log, std::string compiler)
+      : std::runtime_error(what), why_{why}, log_{std::move(log)}, compiler_{std::move(compiler)} {}
 
+  [[nodiscard]] obstacle why() const noexcept { return why_; }
   [[nodiscard]] const std::string& log() const noexcept { return log_; }
   [[nodiscard]] const std::string& compiler() const noexcept { return compiler_; }
 
  private:
+  obstacle why_;
   std::string log_;
   std::string compiler_;
 };

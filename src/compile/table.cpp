@@ -181,6 +181,10 @@ unsigned module_table::add_expression(std::string_view expression) {
       std::find_if(found_.kernels.begin(), found_.kernels.end(), [&](const kernel_text& k) { return k.name == last; });
   const std::string entity(expression);
   const std::string type = "weir_function_of(&" + entity + ")";
+  // What is wrong with it is told as of a file of its own.
+  std::string shown;
+  for (const char c : entity) shown += c == '"' || c == '\\' || c == '\n' ? '.' : c;
+  names_ += "# 1 \"name expression " + shown + "\"\n";
   if (template_of == found_.kernels.end()) {
     const unsigned name = name_of("decltype(" + entity + ")", entity);
     instances_.emplace_back(plain, name);
@@ -218,7 +222,7 @@ unsigned module_table::add_expression(std::string_view expression) {
 std::string module_table::text() const {
   const auto kernel_count = static_cast<unsigned>(kernel_names_.size());
   std::string s = "\n# 1 \"weir_module\"\n";
-  s += declarations_ + names_;
+  s += declarations_ + names_ + "# 1 \"weir_module\"\n";
   s += "extern \"C\" { __attribute__((visibility(\"hidden\"))) const weir_services* weir_driver; }\n";
   s += "extern \"C\" { __attribute__((visibility(\"hidden\"), used)) extern const weir_kernel weir_kernels[" +
        number(std::max(1u, kernel_count)) + "] = {\n" + kernels_ + "}; }\n";

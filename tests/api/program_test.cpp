@@ -81,7 +81,12 @@ TEST_F(Program, ErrorsTellItsLines) {
 }
 
 TEST_F(Program, AnUnknownNameExpressionIsAnError) {
-  EXPECT_TRUE(compile_failure(program{test::kernels_source, {.name_expressions = {"no_such_template<int>"}}}));
+  const auto failure = compile_failure(program{test::kernels_source, {.name_expressions = {"no_such_template<int>"}}});
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->log().find("no_such_template"), std::string::npos) << failure->log();
+  if (gpu.is_embedded()) {
+    EXPECT_TRUE(failure->log().starts_with("name expression no_such_template<int>:1:")) << failure->log();
+  }
 }
 
 TEST_F(Program, GivesAnImageToKeep) {
@@ -141,6 +146,21 @@ TEST(ProgramWithoutACompiler, SaysWhatToInstall) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->result(), errc::jit_compiler_not_found);
   EXPECT_NE(failure->advice().find("WEIR_CXX"), std::string::npos) << failure->what();
+}
+
+// A compiler that cannot work is not one that is missing.
+TEST(ProgramWithoutACompiler, IsNotOneWithoutRoom) {
+  const device gpu;
+  if (!gpu.is_embedded()) GTEST_SKIP() << "NVRTC needs no files";
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/no/such/folder", 1);
+  const program never_compiled{store_it, {.defines = {"VALUE=304"}}};
+  const auto failure = failure_of([&] { static_cast<void>(never_compiled.compile(gpu)); });
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::operating_system);
+  EXPECT_NE(failure->advice().find("TMPDIR"), std::string::npos) << failure->what();
 }
 
 }  // namespace

@@ -48,6 +48,40 @@ TEST_P(HostCompiler, ErrorsHaveTheUsersNameAndLine) {
             std::string::npos);
 }
 
+// Nor do they look like options of the compiler's.
+TEST_P(HostCompiler, NamesMayBeginWithADash) {
+  compile::request what;
+  what.name = "-x";
+  what.source = "__global__ void k(int* x) { *x = missing; }\n";
+  try {
+    (void)compile::for_host(what);
+    FAIL();
+  } catch (const compile::failure& f) {
+    EXPECT_NE(f.log().find("-x:1:"), std::string::npos) << f.log();
+  }
+}
+
+TEST_P(HostCompiler, HeadersAreBelowTheSource) {
+  for (const char* name : {"", ".", "../part.h", "/part.h", "deep/../../part.h"}) {
+    compile::request what;
+    what.headers = {{name, "#define ONE 1\n"}};
+    try {
+      (void)compile::for_host(what);
+      ADD_FAILURE() << name;
+    } catch (const compile::failure& f) {
+      EXPECT_EQ(f.why(), compile::obstacle::source);
+      EXPECT_NE(std::string(f.what()).find("header \"" + std::string(name) + "\""), std::string::npos) << f.what();
+    }
+  }
+}
+
+TEST_P(HostCompiler, AnEmptyIncludePathIsNone) {
+  compile::request what;
+  what.source = "__global__ void k(int* x) { *x = 1; }\n";
+  what.include_paths = {"", "no such folder"};
+  EXPECT_FALSE(compile::for_host(what).image.empty());
+}
+
 TEST_P(HostCompiler, WarningsAreInTheLog) {
   const compile::product p = made("__global__ void k(int* x) {\n  *x = 1 / 0;\n}");
   EXPECT_NE(p.log.find("program.cu:2:"), std::string::npos) << p.log;
@@ -189,6 +223,16 @@ TEST(HostCompilerChoice, SaysWhatIsMissing) {
     FAIL();
   } catch (const compile::failure& f) {
     EXPECT_NE(std::string(f.what()).find("WEIR_CXX is 'no-such-compiler'"), std::string::npos);
+    EXPECT_EQ(f.why(), compile::obstacle::no_compiler);
+  }
+  // One that is there and is none has been asked.
+  setenv("WEIR_CXX", "/bin/false", 1);
+  try {
+    (void)compile::for_host({});
+    FAIL();
+  } catch (const compile::failure& f) {
+    EXPECT_EQ(f.why(), compile::obstacle::source);
+    EXPECT_EQ(f.compiler(), "/bin/false");
   }
   unsetenv("WEIR_CXX");
   const std::string path = std::getenv("PATH");
