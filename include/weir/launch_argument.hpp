@@ -3,6 +3,7 @@
 
 #include <weir/call_site.hpp>
 #include <weir/copy.hpp>
+#include <weir/export.hpp>
 #include <weir/kept_owner.hpp>
 #include <weir/tracked_memory.hpp>
 
@@ -86,6 +87,9 @@ class owned_argument : public address_argument<Access> {
   std::remove_reference_t<Owner>* owner_;
 };
 
+// Refuses a shared pointer to nothing.
+[[noreturn]] WEIR_EXPORT void refuse_null_argument(call_site at);
+
 // What an undeclared range is used for: const elements can only be read.
 template <class Range>
 inline constexpr memory_access natural_access =
@@ -96,7 +100,7 @@ template <memory_access Access, class Range>
   using given = std::remove_reference_t<Range>;
   if constexpr (shared_pointer<std::remove_cv_t<given>>) {
     static_assert(device_range<range_named_by<Range>>, "a shared pointer to memory that a device reaches: a buffer");
-    if (!range) refuse_null_pointer(at);
+    if (!range) refuse_null_argument(at);
     return owned_argument<Access, const given&>{region_of(*range), range};
   } else {
     static_assert(device_range<given>,

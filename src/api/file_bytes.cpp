@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -22,7 +24,11 @@ struct file_closer {
 
 std::string file_bytes(const std::string& path, const char* call, call_site at) {
   const std::unique_ptr<std::FILE, file_closer> file{std::fopen(path.c_str(), "rbe")};
-  if (file != nullptr) {
+  struct stat status {};
+  if (file != nullptr && fstat(fileno(file.get()), &status) == 0) {
+    if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+      fail(errc::file_not_found, call, fmt::format("file \"{}\"", path), "it is a device, and may have no end", at);
+    }
     std::string all;
     std::array<char, 16384> part;
     while (const std::size_t got = std::fread(part.data(), 1, part.size(), file.get())) all.append(part.data(), got);

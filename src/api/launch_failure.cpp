@@ -68,8 +68,10 @@ std::string advice_on_launch(errc answer, const launch_config& config, const ker
       return "all blocks of a cooperative launch run at the same time; kernel::max_cooperative_blocks() tells how many "
              "can";
     case errc::invalid_cluster_size:
-      return "kernel::max_cluster_size() tells how many blocks a cluster can have, and allow_non_portable_clusters() "
-             "allows more than 8";
+      return "the grid is a multiple of the cluster, in each direction; a kernel with __cluster_dims__ has that "
+             "cluster "
+             "and no other; kernel::max_cluster_size() tells how many blocks a cluster can have, and "
+             "allow_non_portable_clusters() allows more than 8";
     default: return {};
   }
 }
@@ -95,6 +97,11 @@ void refuse_wrong_shape(const char* call, stream_ref stream, const launch_config
   std::string why = wrong_shape(config, asked);
   if (why.empty()) return;
   fail(errc::invalid_value, call, fmt::format("{} in {}", describe(what), to_text(stream)), std::move(why), at);
+}
+
+void refuse_null_argument(call_site at) {
+  fail(errc::invalid_value, "cuLaunchKernel", "a null pointer",
+       "the shared pointer has no buffer; for an address of null give the kernel nullptr", at);
 }
 
 void check_arguments(const kernel& what, std::size_t count, const argument_shape* shapes, const char* call,

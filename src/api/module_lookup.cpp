@@ -87,8 +87,9 @@ weir::kernel module::kernel(std::string_view name, call_site at) const {
   const abi::CUresult answer = find_function(known, known.lowered(asked), function);
   if (answer == abi::CUDA_ERROR_NOT_FOUND) {
     function = find_by_source_name(known, asked, at);
-  } else {
-    check(answer, kernel_call, {}, at);
+  } else if (answer != abi::CUDA_SUCCESS) {
+    fail(static_cast<errc>(answer), kernel_call, describe(known),
+         asked.empty() ? "the name of the kernel is empty" : "", at);
   }
   const std::lock_guard lock{known.lock};
   const auto place = known.kernels.try_emplace(function, function, known.context, at).first;
@@ -112,13 +113,17 @@ detail::found_variable module::find_variable(std::string_view name, std::size_t 
   std::size_t size = 0;
   const abi::CUresult answer = driver().cuModuleGetGlobal_v2(&address, &size, known.handle, linker_name.c_str());
   if (answer == abi::CUDA_ERROR_NOT_FOUND) {
+    const std::string plain = asked.substr(asked.starts_with('&') ? 1 : 0);
     fail(errc::not_found, variable_call, describe(known),
          fmt::format("it has no variable \"{}\"; one in a namespace is found by a name expression of the program "
-                     "(\"&ns::{}\"), and one that no kernel uses may be left out by the compiler",
-                     asked, asked),
+                     "(\"&{}{}\"), or by the linker's name; one that no kernel uses may be left out by the compiler",
+                     asked, plain.find("::") == std::string::npos ? "ns::" : "", plain),
          at);
   }
-  check(answer, variable_call, {}, at);
+  if (answer != abi::CUDA_SUCCESS) {
+    fail(static_cast<errc>(answer), variable_call, describe(known), fmt::format("\"{}\" is no variable of it", asked),
+         at);
+  }
   if (exactly ? size != bytes : size == 0 || size % bytes != 0) {
     fail(errc::invalid_value, variable_call, describe(known),
          fmt::format("variable \"{}\" has {} bytes, {} {}", asked, size,

@@ -77,8 +77,10 @@ TEST_F(LaunchArgument, MemoryHasManyForms) {
   expect_filled(50);
   const buffer<int>& constant = *shared;
   launch(s, grid(1000), code->kernel("copy_ints"), constant, x, 1000);
-  EXPECT_EQ(result_of([&] { launch(s, grid(1000), fill, std::shared_ptr<buffer<int>>{}, 1, 1000); }),
-            errc::invalid_value);
+  const auto failure = failure_of([&] { launch(s, grid(1000), fill, std::shared_ptr<buffer<int>>{}, 1, 1000); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_value);
+  EXPECT_EQ(failure->call(), std::string{"cuLaunchKernel"});
 }
 
 TEST_F(LaunchArgument, MemoryThatTheHostReaches) {

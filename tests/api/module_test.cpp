@@ -59,6 +59,9 @@ TEST_F(Module, ANameThatIsNotOneKernelsIsAnError) {
   EXPECT_EQ(several->result(), errc::not_found);
   EXPECT_NE(several->advice().find("twice_there(float*)"), std::string::npos) << several->advice();
   EXPECT_EQ(result_of([&] { static_cast<void>(code->kernel("scale")); }), errc::not_found);
+  const auto empty = failure_of([&] { static_cast<void>(code->kernel("")); });
+  ASSERT_TRUE(empty);
+  EXPECT_NE(empty->object().find("kernels.cu"), std::string::npos) << empty->what();
 }
 
 TEST_F(Module, TellsItsKernels) {
@@ -120,6 +123,14 @@ TEST_F(Module, VariablesHaveTheSizeThatTheyHave) {
   EXPECT_NE(failure->advice().find("28"), std::string::npos) << failure->advice();
   EXPECT_EQ(result_of([&] { static_cast<void>(code->global<double>("counter")); }), errc::invalid_value);
   EXPECT_EQ(result_of([&] { static_cast<void>(code->global<int>("no_such")); }), errc::not_found);
+  const auto of_a_kernel = failure_of([&] { static_cast<void>(code->global<int>("fill")); });
+  ASSERT_TRUE(of_a_kernel);
+  EXPECT_NE(of_a_kernel->object().find("kernels.cu"), std::string::npos) << of_a_kernel->what();
+  EXPECT_NE(of_a_kernel->advice().find("\"fill\""), std::string::npos) << of_a_kernel->what();
+  const auto with_its_namespace = failure_of([&] { static_cast<void>(code->global<int>("&inner::no_such")); });
+  ASSERT_TRUE(with_its_namespace);
+  EXPECT_NE(with_its_namespace->advice().find("(\"&inner::no_such\")"), std::string::npos)
+      << with_its_namespace->what();
 }
 
 TEST_F(Module, LoadsFiles) {
