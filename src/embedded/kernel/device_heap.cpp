@@ -25,11 +25,9 @@ static_assert(sizeof(header) % alignof(std::max_align_t) == 0);
 
 std::uint64_t mark_of(const header& at) noexcept { return reinterpret_cast<std::uintptr_t>(&at) ^ 0x7765697268656170; }
 
-// Takes the mark away. False where there is none; where there is no memory, that is a fault of the kernel's.
-#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
-__attribute__((no_sanitize("address")))
-#endif
-bool unmark(header& at) noexcept {
+// Takes the mark away. False where there is none; where there is no memory, that is a fault of the kernel's. The sanitizers
+// would take the look for the driver's mistake.
+__attribute__((no_sanitize("address", "thread"))) bool unmark(header& at) noexcept {
   std::uint64_t mark = mark_of(at);
   return at.mark.compare_exchange_strong(mark, 0, std::memory_order_relaxed);
 }
