@@ -7,7 +7,10 @@
 #include <weir/error.hpp>
 #include <weir/event.hpp>
 #include <weir/host_function.hpp>
+#include <weir/launch.hpp>
+#include <weir/module.hpp>
 #include <weir/pinned_buffer.hpp>
+#include <weir/program.hpp>
 #include <weir/stream.hpp>
 
 #include <chrono>
@@ -157,6 +160,26 @@ TEST_F(LostContext, ShutdownReportsTheWorksErrorAndCloses) {
     queue_failure(s);
     const auto failure = failure_of([&] { s.shutdown(); });
     return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) && WEIR_HOLDS(s.closed());
+  });
+}
+
+// Only the far end of the array is touched, which is beyond the page that ends the stack.
+TEST_F(LostContext, AKernelsArrayMayNotBeLargerThanItsStack) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    const stream s{gpu};
+    const module code = program{R"(
+      extern "C" __global__ void have_a_large_array(int* x) {
+        volatile char part[1 << 20];
+        part[threadIdx.x] = 1;
+        __syncthreads();
+        *x = part[0];
+      }
+    )"}
+                            .compile(gpu);
+    const buffer<int> x{s, 1};
+    launch(s, {.grid = {2}, .block = {64}}, code.kernel("have_a_large_array"), x.data());
+    return WEIR_HOLDS(result_of([&] { s.sync(); }) == errc::illegal_address);
   });
 }
 
