@@ -149,6 +149,7 @@ void module_load_cases();
 void module_variables_cases();
 void module_library_cases();
 void module_function_cases();
+void module_unsaid_cases();
 void two_access_cases();
 void two_peer_copies_cases();
 void two_copies_cases();
@@ -313,6 +314,7 @@ void make_cases() {
   module_variables_cases();
   module_library_cases();
   module_function_cases();
+  module_unsaid_cases();
   two_access_cases();
   two_peer_copies_cases();
   two_copies_cases();
