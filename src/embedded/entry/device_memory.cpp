@@ -49,10 +49,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, s
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  return guarded_outside_captures([&](model::process&) {
-    const CUresult status = model::memory::free_device(address);
-    return address != 0 ? with_failure(status) : status;
-  });
+  return guarded_outside_captures([&](model::process&) { return with_failure(model::memory::free_device(address)); });
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr address) {

@@ -1,6 +1,7 @@
 // entry/pinned_memory.cpp - cuMemHost*: host memory that the driver allocates or is told of.
 #include "embedded/entry/entry.hpp"
 #include "embedded/entry/guard.hpp"
+#include "embedded/entry/with_failure.hpp"
 #include "embedded/model/memory.hpp"
 
 namespace weir::embedded::entry {
@@ -30,7 +31,7 @@ CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
 CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
 
 CUresult cuMemFreeHost(void* pointer) {
-  return guarded_outside_captures([&](model::process&) { return model::memory::free_pinned(pointer); });
+  return guarded_outside_captures([&](model::process&) { return with_failure(model::memory::free_pinned(pointer)); });
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsigned flags) {

@@ -6,9 +6,10 @@
 
 namespace weir::embedded::entry {
 
-// It has ended all the same; the answer is what went wrong with that, or else what the device has failed with.
+// What can end has ended all the same; the answer is what the device has failed with, or else how that went.
 inline abi::CUresult with_failure(abi::CUresult ended) noexcept {
-  return ended != abi::CUDA_SUCCESS ? ended : engine::device_failure();
+  const abi::CUresult failure = engine::device_failure();
+  return failure != abi::CUDA_SUCCESS ? failure : ended;
 }
 
 }  // namespace weir::embedded::entry

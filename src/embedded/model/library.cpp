@@ -190,15 +190,16 @@ CUresult get_kernel(CUlibrary handle, const char* name, CUkernel* out) {
   });
 }
 
+// One that was refused has none.
 CUresult count_kernels(CUlibrary handle, unsigned* out) {
-  return with_code(handle, [&](library& found) {
+  return with(handle, [&](library& found) {
     *out = static_cast<unsigned>(found.kernels.size());
     return CUDA_SUCCESS;
   });
 }
 
 CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
-  return with_code(handle, [&](library& found) {
+  return with(handle, [&](library& found) {
     const std::size_t count = std::min(out.size(), found.kernels.size());
     for (std::size_t i = 0; i < count; ++i) out[i] = handle_of(*found.kernels[i]);
     return CUDA_SUCCESS;
