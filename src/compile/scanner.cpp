@@ -1,4 +1,5 @@
-// compile/scanner.cpp - walks the declarations of namespaces and classes.
+// compile/scanner.cpp - walks the declarations of namespaces and classes. One class, and longer than others here: a declaration
+// is told from another only while it is read, so that all kinds of them share the head that has been read so far.
 #include "compile/scanner.hpp"
 
 #include <algorithm>

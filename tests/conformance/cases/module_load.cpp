@@ -5,6 +5,26 @@
 
 namespace weir::conformance {
 
+namespace {
+
+// What a module answers when end(it) has ended it.
+template <class End>
+void rec_gone(Rec& r, End end) {
+  CUmodule m = nullptr;
+  CUfunction f = nullptr;
+  CUdeviceptr d = 0;
+  OK(cuModuleLoadData(&m, asked_module()));
+  OK(cuModuleGetFunction(&f, m, "empty"));
+  OK(cuModuleGetGlobal(&d, nullptr, m, "word"));
+  end(m);
+  unsigned type = 0;
+  r.k("pointer", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
+  r.k("get_function", cuModuleGetFunction(&f, m, "empty"));
+  r.k("unload", cuModuleUnload(m));
+}
+
+}  // namespace
+
 void module_load_cases() {
   add("kernel.module_arguments", [](Rec& r) {
     CUmodule m = nullptr;
@@ -179,31 +199,9 @@ void module_load_cases() {
   add("kernel.module_after_its_context", ISO | TWO, [](Rec& r) {
     CUcontext o = nullptr;
     OK(cuCtxCreate(&o, nullptr, 0, g.dev));
-    CUmodule m = nullptr;
-    CUfunction f = nullptr;
-    CUdeviceptr d = 0;
-    OK(cuModuleLoadData(&m, asked_module()));
-    OK(cuModuleGetFunction(&f, m, "empty"));
-    OK(cuModuleGetGlobal(&d, nullptr, m, "word"));
-    OK(cuCtxDestroy(o));
-    unsigned type = 0;
-    r.k("pointer", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
-    r.k("get_function", cuModuleGetFunction(&f, m, "empty"));
-    r.k("unload", cuModuleUnload(m));
+    rec_gone(r, [o](CUmodule) { OK(cuCtxDestroy(o)); });
   });
-  add("kernel.module_unloaded", ISO, [](Rec& r) {
-    CUmodule m = nullptr;
-    CUfunction f = nullptr;
-    CUdeviceptr d = 0;
-    OK(cuModuleLoadData(&m, asked_module()));
-    OK(cuModuleGetFunction(&f, m, "empty"));
-    OK(cuModuleGetGlobal(&d, nullptr, m, "word"));
-    OK(cuModuleUnload(m));
-    unsigned type = 0;
-    r.k("pointer", cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d));
-    r.k("get_function", cuModuleGetFunction(&f, m, "empty"));
-    r.k("unload", cuModuleUnload(m));
-  });
+  add("kernel.module_unloaded", ISO, [](Rec& r) { rec_gone(r, [](CUmodule m) { OK(cuModuleUnload(m)); }); });
 }
 
 }  // namespace weir::conformance
