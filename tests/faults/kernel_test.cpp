@@ -14,7 +14,6 @@
 
 #include "api/kernel_fixture.hpp"
 #include "faults/every_call.hpp"
-#include "support/owners_of_graphs.hpp"
 
 namespace weir {
 namespace {
@@ -22,7 +21,6 @@ namespace {
 using test::driver_table;
 using test::every_call_may_fail;
 using test::failing_table;
-using test::wait_for_owners_of_graphs;
 
 class KernelFaults : public test::Kernels {
  protected:
@@ -126,18 +124,8 @@ TEST_F(KernelFaults, OlderDriversTellLess) {
   EXPECT_NE(failure->advice().find("12.4"), std::string::npos);
 }
 
-// What graphs keep is given up by threads of the driver and of weir in their time. It is waited for, so that the calls which
-// that makes are not counted in the next test.
-class KernelNodeFaults : public KernelFaults {
- protected:
-  void TearDown() override {
-    if (!IsSkipped()) wait_for_owners_of_graphs();
-    KernelFaults::TearDown();
-  }
-};
-
 // What was wrong with a node is told, also where the driver keeps it.
-TEST_F(KernelNodeFaults, NodesThatAreKeptAllTheSame) {
+TEST_F(KernelFaults, NodesThatAreKeptAllTheSame) {
   const kernel fill = code->kernel("fill");
   graph g;
   const test::unraised_errors unraised;
@@ -153,13 +141,13 @@ TEST_F(KernelNodeFaults, NodesThatAreKeptAllTheSame) {
 }
 
 // The owner is shared, and stays: what a graph's own memory is freed by comes from a thread of the driver's, in its time.
-TEST_F(KernelNodeFaults, LaunchesThatAreCaptured) {
+TEST_F(KernelFaults, LaunchesThatAreCaptured) {
   const kernel fill = code->kernel("fill");
   const auto mine = std::make_shared<buffer<int>>(s, 1000);
   every_call_may_fail([&] { return capture(s, [&] { launch(s, grid(1000, 128), fill, mine, 1, 1000); }); });
 }
 
-TEST_F(KernelNodeFaults, NodesThatAreAdded) {
+TEST_F(KernelFaults, NodesThatAreAdded) {
   const kernel fill = code->kernel("fill");
   every_call_may_fail([&] {
     graph mine;
