@@ -219,6 +219,36 @@ CUresult set_cooperative(CUgraphNode node) {
   return driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
 }
 
+// Who was told where a node's arguments are may look at them until it gets others, whatever its attributes become.
+TEST_F(KernelNode, KeepsItsArgumentsWhereTheyAre) {
+  const CUgraphNode node = add_node(add_words(4));
+  const CUgraphNode other = add_node(add_words(5));
+  CUDA_KERNEL_NODE_PARAMS told{};
+  ASSERT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
+  const auto stays = [&] {
+    CUDA_KERNEL_NODE_PARAMS now{};
+    EXPECT_EQ(driver.cuGraphKernelNodeGetParams_v2(node, &now), CUDA_SUCCESS);
+    return now.kernelParams == told.kernelParams && *static_cast<std::uint32_t*>(told.kernelParams[2]) == 4;
+  };
+  CUkernelNodeAttrValue value{};
+  value.priority = -2;
+  EXPECT_EQ(driver.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), CUDA_SUCCESS);
+  EXPECT_TRUE(stays());
+  EXPECT_EQ(set_cluster(node, 1), CUDA_SUCCESS);
+  EXPECT_EQ(set_cooperative(node), CUDA_SUCCESS);
+  EXPECT_TRUE(stays());
+  EXPECT_EQ(driver.cuGraphKernelNodeCopyAttributes(node, other), CUDA_SUCCESS);
+  EXPECT_TRUE(stays());
+  // They may also be given back.
+  told.blockDimX = 2;
+  EXPECT_EQ(driver.cuGraphKernelNodeSetParams_v2(node, &told), CUDA_SUCCESS);
+  ASSERT_EQ(driver.cuGraphDestroyNode(other), CUDA_SUCCESS);
+  instantiate();
+  launch();
+  EXPECT_EQ(word(1), 1u);
+  EXPECT_EQ(word(2), 0u);
+}
+
 // A grid that the node's cluster does not divide would lose blocks.
 TEST_F(KernelNode, KeepsNoGridThatItsClusterDoesNotDivide) {
   CUDA_KERNEL_NODE_PARAMS p = add_words(8);

@@ -2,6 +2,7 @@
 #include "embedded/model/kernel_arguments.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 namespace weir::embedded::model {
@@ -59,6 +60,17 @@ void kernel_arguments::copy_to(const weir_kernel& of, std::byte* to) const noexc
 
 void kernel_arguments::point_into(const weir_kernel& of, const std::byte* values, const void** out) noexcept {
   for (unsigned i = 0; i < of.parameter_count; ++i) out[i] = values + of.parameters[i].offset;
+}
+
+// Aligned by hand: kernels may ask for more than new gives.
+kept_arguments::kept_arguments(const weir_kernel& of, const kernel_arguments& given)
+    : each_{std::make_unique<const void*[]>(of.parameter_count)} {
+  const std::size_t alignment = kernel_arguments::alignment(of);
+  values_ = std::make_unique<std::byte[]>(kernel_arguments::bytes(of) + alignment - 1);
+  const auto first = reinterpret_cast<std::uintptr_t>(values_.get());
+  std::byte* const to = values_.get() + (alignment - first % alignment) % alignment;
+  given.copy_to(of, to);
+  kernel_arguments::point_into(of, to, each_.get());
 }
 
 }  // namespace weir::embedded::model

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <memory>
 
 #include "driver/abi.hpp"
 #include "embedded/kernel/module_abi.h"
@@ -20,13 +20,6 @@ class kernel_arguments {
   static abi::CUresult read(const weir_kernel& of, void* const* params, void* const* extra,
                             kernel_arguments& out) noexcept;
 
-  // Those that are kept somewhere, by a pointer to each.
-  static kernel_arguments of(const void* const* each) noexcept {
-    kernel_arguments kept;
-    kept.each_ = each;
-    return kept;
-  }
-
   // How many bytes they take where they lie as in a buffer, and how they have to be aligned for that.
   [[nodiscard]] static std::size_t bytes(const weir_kernel& of) noexcept;
   [[nodiscard]] static std::size_t alignment(const weir_kernel& of) noexcept;
@@ -41,6 +34,20 @@ class kernel_arguments {
   const void* const* each_ = nullptr;
   const std::byte* buffer_ = nullptr;
   std::size_t given_ = 0;  // bytes in the buffer
+};
+
+// Copies of them, where they stay for as long as one likes.
+class kept_arguments {
+ public:
+  // Throws std::bad_alloc.
+  kept_arguments(const weir_kernel& of, const kernel_arguments& given);
+
+  // A pointer to each.
+  [[nodiscard]] const void** each() const noexcept { return each_.get(); }
+
+ private:
+  std::unique_ptr<const void*[]> each_;
+  std::unique_ptr<std::byte[]> values_;
 };
 
 }  // namespace weir::embedded::model

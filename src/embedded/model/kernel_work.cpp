@@ -1,10 +1,8 @@
 // model/kernel_work.cpp - packing launches, and running them.
 #include "embedded/model/kernel_work.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 #include "embedded/engine/waiting.hpp"
@@ -74,10 +72,6 @@ struct boxed_kernel {
 
 }  // namespace
 
-void kernel_work::aligned_free::operator()(std::byte* values) const noexcept {
-  ::operator delete[](values, std::align_val_t{alignof(std::max_align_t)});
-}
-
 kernel_work::kernel_work(const context& owner, const weir_kernel& kernel, std::shared_ptr<const module_image> image,
                          const launch_shape& shape, const kernel_arguments& arguments, int priority)
     : owner_{owner},
@@ -85,23 +79,16 @@ kernel_work::kernel_work(const context& owner, const weir_kernel& kernel, std::s
       image_{std::move(image)},
       shape_{shape},
       priority_{priority},
-      pointers_{std::make_unique<const void*[]>(kernel.parameter_count)} {
-  const std::size_t alignment = std::max(kernel_arguments::alignment(kernel), alignof(std::max_align_t));
-  // Aligned by hand: the value knows nothing of how it was aligned when it is freed.
-  const std::size_t bytes = kernel_arguments::bytes(kernel) + alignment;
-  values_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{alignof(std::max_align_t)})));
-  const auto first = reinterpret_cast<std::uintptr_t>(values_.get());
-  std::byte* const to = values_.get() + (alignment - first % alignment) % alignment;
-  arguments.copy_to(kernel, to);
-  kernel_arguments::point_into(kernel, to, pointers_.get());
-}
+      arguments_{std::make_shared<const kept_arguments>(kernel, arguments)} {}
 
 std::shared_ptr<const kernel_work> kernel_work::with(const launch_shape& shape, int priority) const {
-  return std::make_shared<const kernel_work>(owner_, kernel_, image_, shape, kernel_arguments::of(pointers_.get()),
-                                             priority);
+  auto other = std::make_shared<kernel_work>(*this);
+  other->shape_ = shape;
+  other->priority_ = priority;
+  return other;
 }
 
-bool kernel_work::run() const noexcept { return run_launch(as_launch(kernel_, shape_, pointers_.get())); }
+bool kernel_work::run() const noexcept { return run_launch(as_launch(kernel_, shape_, arguments())); }
 
 // A kernel may take long, however short it is mostly; the thread of the host functions leaves it to others.
 engine::point submit_kernel(stream& in, const weir_kernel& kernel, const std::shared_ptr<const module_image>& image,

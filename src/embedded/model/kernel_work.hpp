@@ -1,7 +1,6 @@
 // model/kernel_work.hpp - a launch of a kernel: with all that it needs, as it is kept, and as an operation of a stream.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include "driver/abi.hpp"
@@ -23,7 +22,8 @@ class kernel_work {
   kernel_work(const context& owner, const weir_kernel& kernel, std::shared_ptr<const module_image> image,
               const launch_shape& shape, const kernel_arguments& arguments, int priority = 0);
 
-  // The same with another shape and priority. Throws std::bad_alloc.
+  // The same with another shape and priority. It shares the arguments: who was told where they are may go on to look at them
+  // while a node's attributes change. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<const kernel_work> with(const launch_shape& shape, int priority) const;
 
   // A hint that nobody takes; it is told, and compared.
@@ -34,23 +34,18 @@ class kernel_work {
   [[nodiscard]] const weir_kernel& kernel() const noexcept { return kernel_; }
   [[nodiscard]] const launch_shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const std::shared_ptr<const module_image>& image() const noexcept { return image_; }
-  [[nodiscard]] const void** arguments() const noexcept { return pointers_.get(); }
+  [[nodiscard]] const void** arguments() const noexcept { return arguments_->each(); }
 
   // Runs it. False where it failed the device.
   bool run() const noexcept;
 
  private:
-  struct aligned_free {
-    void operator()(std::byte* values) const noexcept;
-  };
-
   const context& owner_;
   const weir_kernel& kernel_;
   std::shared_ptr<const module_image> image_;
   launch_shape shape_;
   int priority_;
-  std::unique_ptr<const void*[]> pointers_;
-  std::unique_ptr<std::byte[], aligned_free> values_;
+  std::shared_ptr<const kept_arguments> arguments_;
 };
 
 // Submits a launch to a stream, whatever the capture state, and gives the point at which it is complete. The code has to stay
