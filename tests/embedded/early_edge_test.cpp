@@ -109,6 +109,41 @@ TEST_F(EarlyEdge, IsBetweenKernelsOnly) {
   }
 }
 
+// A node that is added with edges it cannot have is not added, and one behind the same node twice neither.
+TEST_F(EarlyEdge, IsAddedWithItsNode) {
+  test_graph g;
+  const CUgraphNode a = add_kernel(g);
+  const CUgraphNode empty = g.add_empty();
+  CUgraphNodeParams params{};
+  params.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  params.kernel = count();
+  CUgraphNode made = nullptr;
+  const auto add = [&](const std::array<CUgraphNode, 2>& behind, const std::array<CUgraphEdgeData, 2>& data) {
+    return driver.cuGraphAddNode_v2(&made, g, behind.data(), data.data(), behind.size(), &params);
+  };
+  constexpr CUgraphEdgeData wrong{3, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+  EXPECT_EQ(add({a, empty}, {early, early}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({a, empty}, {wrong, CUgraphEdgeData{}}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({a, a}, {early, early}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(made, nullptr);
+  std::size_t nodes = 0;
+  EXPECT_EQ(driver.cuGraphGetNodes(g, nullptr, &nodes), CUDA_SUCCESS);
+  EXPECT_EQ(nodes, 2u);
+  ASSERT_EQ(add({a, empty}, {early, CUgraphEdgeData{}}), CUDA_SUCCESS);
+  std::array<CUgraphNode, 2> before{};
+  std::array<CUgraphEdgeData, 2> data{};
+  std::size_t edges = 2;
+  ASSERT_EQ(driver.cuGraphNodeGetDependencies_v2(made, before.data(), data.data(), &edges), CUDA_SUCCESS);
+  ASSERT_EQ(edges, 2u);
+  EXPECT_TRUE(same(data[before[0] == a ? 0 : 1], early));
+  EXPECT_TRUE(same(data[before[0] == a ? 1 : 0], {}));
+  // Other kinds have ordinary edges only.
+  params = {};
+  params.type = CU_GRAPH_NODE_TYPE_EMPTY;
+  EXPECT_EQ(add({a, empty}, {early, CUgraphEdgeData{}}), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(add({a, empty}, {}), CUDA_SUCCESS);
+}
+
 // What it may begin early here begins when all before it has ended; a clone has the edge, too.
 TEST_F(EarlyEdge, IsKeptInOrderAndInClones) {
   test_graph g;

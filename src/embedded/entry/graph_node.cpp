@@ -9,49 +9,40 @@ namespace weir::embedded::entry {
 
 namespace {
 
-// Adds a node with what take(params) gives.
-template <class Take>
-CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Take take) {
-  return with_graphs([&](model::process&) -> CUresult {
-    model::graph* into = nullptr;
-    std::vector<model::graph_node*> behind;
-    CUresult status = find_place(node, graph, dependencies, count, into, behind);
-    if (status != CUDA_SUCCESS) return status;
-    model::node_params params;
-    status = take(params);
-    if (status == CUDA_SUCCESS) *node = into->add(std::move(params), behind).handle();
-    return status;
-  });
+// Gives the edges to a node that was just added their data. Takes the node away again where they may not have it.
+CUresult set_data(model::graph& in, model::graph_node& made, const std::vector<model::graph_node*>& behind,
+                  const CUgraphEdgeData* edges) {
+  CUresult status = CUDA_SUCCESS;
+  try {
+    for (std::size_t i = 0; i < behind.size() && status == CUDA_SUCCESS; ++i) {
+      if (model::graph::may_have(*behind[i], made, edges[i])) {
+        model::graph::set_data(*behind[i], made, edges[i]);
+      } else {
+        status = CUDA_ERROR_INVALID_VALUE;
+      }
+    }
+  } catch (...) {
+    in.remove(made);
+    throw;
+  }
+  if (status != CUDA_SUCCESS) in.remove(made);
+  return status;
 }
 
-// Adds a kernel, with edges that are not all ordinary.
-CUresult add_behind_kernels(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
-                            const CUgraphEdgeData* edges, size_t count, const CUgraphNodeParams& given) {
+// Adds a node with what take(params) gives. `edges`: their data, where not all of them are ordinary.
+template <class Take>
+CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, Take take,
+             const CUgraphEdgeData* edges = nullptr) {
   return with_graphs([&](model::process&) -> CUresult {
     model::graph* into = nullptr;
     std::vector<model::graph_node*> behind;
     CUresult status = find_place(node, graph, dependencies, count, into, behind);
     if (status != CUDA_SUCCESS) return status;
     model::node_params params;
-    if (status = take(&given, params); status != CUDA_SUCCESS) return status;
+    if (status = take(params); status != CUDA_SUCCESS) return status;
     model::graph_node& made = into->add(std::move(params), behind);
-    try {
-      for (std::size_t i = 0; i < count; ++i) {
-        if (model::graph::may_have(*behind[i], made, edges[i])) {
-          model::graph::set_data(*behind[i], made, edges[i]);
-        } else {
-          status = CUDA_ERROR_INVALID_VALUE;
-        }
-      }
-    } catch (...) {
-      into->remove(made);
-      throw;
-    }
-    if (status == CUDA_SUCCESS) {
-      *node = made.handle();
-    } else {
-      into->remove(made);
-    }
+    if (edges != nullptr) status = set_data(*into, made, behind, edges);
+    if (status == CUDA_SUCCESS) *node = made.handle();
     return status;
   });
 }
@@ -127,11 +118,8 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgrap
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!all_ordinary(edges, count)) {
-    return params->type == CU_GRAPH_NODE_TYPE_KERNEL
-               ? add_behind_kernels(node, graph, dependencies, edges, count, *params)
-               : CUDA_ERROR_INVALID_VALUE;
-  }
+  const CUgraphEdgeData* const unusual = all_ordinary(edges, count) ? nullptr : edges;
+  if (unusual != nullptr && params->type != CU_GRAPH_NODE_TYPE_KERNEL) return CUDA_ERROR_INVALID_VALUE;
   if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) return add_conditional(node, graph, dependencies, count, *params);
   if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE) {
     if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
@@ -140,7 +128,8 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* 
                : cuGraphAddMemFreeNode(node, graph, dependencies, count, params->free.dptr);
   }
   if (params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
-    return add(node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); });
+    return add(
+        node, graph, dependencies, count, [&](model::node_params& out) { return take(params, out); }, unusual);
   }
   if (!unused_bytes_are_zero(*params)) return CUDA_ERROR_INVALID_VALUE;
   return add_child(node, graph, dependencies, count, params->graph.graph, params->graph.ownership);
