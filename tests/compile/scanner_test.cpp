@@ -122,6 +122,8 @@ TEST(Scanner, TakesLoopsThatSpinForWaiting) {
   EXPECT_FALSE(
       waits("int old = *p, seen; do { seen = old; old = atomicCAS(p, seen, seen + 1); } while (seen != old);"));
   EXPECT_FALSE(waits("while (*p > 0) { --*p; }"));
+  EXPECT_FALSE(waits("int rounds = 0; while (atomicAdd(p, 0) == 0) ++rounds;"));
+  EXPECT_TRUE(waits("int rounds = 0; while (atomicAdd(p, 0) == 0) { __nanosleep(9); ++rounds; }"));
   EXPECT_FALSE(waits("for (int i = 0; i < 9; ++i) p[i] = i;", "volatile int* p"));
   EXPECT_FALSE(waits("for (int i = 0; ; ++i) { if (i > p[0]) break; }"));
 }
