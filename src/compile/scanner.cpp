@@ -6,8 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "compile/spinning.hpp"
-#include "compile/waiting.hpp"
+#include "compile/names.hpp"
 
 namespace weir::compile {
 namespace {
@@ -33,8 +32,7 @@ class walker {
 
   scan_result run() {
     scope({0, t_.size()}, "", false);
-    look_for_spinning();
-    close_over_names();
+    follow_names(t_, std::move(entities_), found_);
     return std::move(found_);
   }
 
@@ -369,36 +367,6 @@ class walker {
     found_.dynamic.push_back(std::move(d));
   }
 
-  void look_for_spinning() {
-    for (entity& e : entities_) found_.any_spins |= e.spins = may_spin(t_, e.all);
-    for (kernel_text& k : found_.kernels) found_.any_spins |= k.spins = may_spin(t_, k.all);
-  }
-
-  void close_over_names() {
-    for (const entity& e : entities_) found_.names.insert(e.name);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (entity& e : entities_) {
-        if (e.waits || (!e.spins && !mentions(e.all))) continue;
-        e.waits = changed = true;
-        // A function's address in a variable goes where no name tells, as through the host to a parameter.
-        if (e.name == "operator" || e.variable) found_.any_waits = true;
-        if (e.name != "operator") found_.waiting.insert(e.name);
-      }
-    }
-    for (kernel_text& k : found_.kernels) k.waits = found_.any_waits || k.spins || mentions(k.all);
-    // An instantiation waits where its template does.
-    for (kernel_text& k : found_.kernels)
-      if (found_.waiting.contains(k.name)) k.waits = true;
-  }
-
-  bool mentions(token_range range) const {
-    for (std::size_t i = range.begin; i < range.end; ++i)
-      if (t_[i].identifier() && (waits_by_itself(t_[i].text, found_.groups) || found_.waiting.contains(t_[i].text)))
-        return true;
-    return false;
-  }
-
   const std::vector<token>& t_;
   scan_result found_;
   std::vector<entity> entities_;
@@ -407,14 +375,5 @@ class walker {
 }  // namespace
 
 scan_result scan(const token_list& list) { return walker{list}.run(); }
-
-bool waits(const token_list& list, token_range range, const scan_result& found) {
-  if (found.any_waits) return true;
-  return std::any_of(list.tokens.begin() + static_cast<std::ptrdiff_t>(range.begin),
-                     list.tokens.begin() + static_cast<std::ptrdiff_t>(range.end), [&](const token& t) {
-                       return t.identifier() &&
-                              (waits_by_itself(t.text, found.groups) || found.waiting.contains(t.text));
-                     });
-}
 
 }  // namespace weir::compile

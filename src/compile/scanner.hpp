@@ -16,15 +16,6 @@ struct token_range {
   std::size_t begin = 0, end = 0;  // indexes of tokens, the last not included
 };
 
-// Something with a name at the scope of a namespace or a class: a function, a variable, a class, an alias.
-struct entity {
-  std::string name;
-  token_range all;  // from the first specifier
-  bool waits = false;
-  bool spins = false;
-  bool variable = false;  // of the device
-};
-
 struct kernel_text {
   std::string scope;  // "ns::inner::", without namespaces that have no name
   std::string name;
@@ -80,8 +71,5 @@ struct scan_result {
 };
 
 [[nodiscard]] scan_result scan(const token_list& list);
-
-// Does anything in the range wait, as far as names tell?
-[[nodiscard]] bool waits(const token_list& list, token_range range, const scan_result& found);
 
 }  // namespace weir::compile

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compile/names.hpp"
+
 namespace weir::compile {
 namespace {
 
@@ -56,7 +58,7 @@ std::string module_table::without_defaults(token_range parameters) const {
 
 bool module_table::waits_in(std::string_view text) const {
   const token_list list = tokens_of(text);
-  return waits(list, {0, list.tokens.size()}, found_);
+  return waits(list.tokens, {0, list.tokens.size()}, found_);
 }
 
 bool module_table::depends(const kernel_text& k, token_range range) const {
