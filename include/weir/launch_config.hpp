@@ -22,8 +22,8 @@ struct launch_config {
   kernel_extent block = {};   // threads of a block
   unsigned shared_bytes = 0;  // of dynamic shared memory, a block; more than 48 KiB: kernel::set_max_dynamic_shared()
 
-  // Blocks of a cluster, which the grid is a multiple of; 0 is as the kernel says (__cluster_dims__), or none.
-  // Devices of compute capability 9.0 and later.
+  // Blocks of a cluster, which the grid is a multiple of; 0 in every direction is as the kernel says (__cluster_dims__), or
+  // none, and 0 in some of them is refused (invalid_value). Devices of compute capability 9.0 and later.
   kernel_extent cluster{0, 0, 0};
   // All blocks run at the same time, so that the grid can wait for itself (cooperative_groups::grid_group). A grid that
   // does not fit is refused (cooperative_launch_too_large): kernel::max_cooperative_blocks().
@@ -36,7 +36,7 @@ struct launch_config {
 
   // Nothing that cuLaunchKernel has no argument for.
   [[nodiscard]] constexpr bool is_plain() const noexcept {
-    return cluster.x == 0 && !cooperative && !programmatic && !priority;
+    return cluster == kernel_extent{0, 0, 0} && !cooperative && !programmatic && !priority;
   }
 };
 

@@ -4,6 +4,7 @@
 #include "api/first_failure.hpp"
 #include "api/kernel_state.hpp"
 #include "api/launch_attributes.hpp"
+#include "api/launch_failure.hpp"
 #include "api/make_current.hpp"
 #include "api/node_calls.hpp"
 #include "api/node_memory.hpp"
@@ -84,7 +85,9 @@ class any_context {
   detail::make_current current_;
 };
 
-void refuse_programmatic(const launch_config& config, call_site at) {
+// What no node has.
+void refuse(const launch_config& config, call_site at) {
+  detail::refuse_half_a_cluster(config, "cuGraphAddNode", nullptr, at);
   if (!config.programmatic) return;
   detail::fail(errc::not_supported, "cuGraphAddNode", "a kernel node",
                "a programmatic launch of a node is an edge with data: graph_ref::add_dependency(from, to, data)", at);
@@ -178,7 +181,7 @@ detail::owner_list kernel_parameters::owners() const noexcept {
 }
 
 CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
-  refuse_programmatic(config_, at);
+  refuse(config_, at);
   abi::CUgraphNodeParams params{};
   params.type = abi::CU_GRAPH_NODE_TYPE_KERNEL;
   params.kernel = raw(*this, extra_);
@@ -197,7 +200,7 @@ CUgraphNode_st* kernel_parameters::add_to(CUgraph_st* to, dependency_list after,
 }
 
 void kernel_parameters::set_on(graph_node node, call_site at) const {
-  refuse_programmatic(config_, at);
+  refuse(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = raw(*this, extra_);
   const any_context current{at};
   detail::change_node(
@@ -207,7 +210,7 @@ void kernel_parameters::set_on(graph_node node, call_site at) const {
 }
 
 void kernel_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
-  refuse_programmatic(config_, at);
+  refuse(config_, at);
   const abi::CUDA_KERNEL_NODE_PARAMS params = raw(*this, extra_);
   const any_context current{at};
   detail::check_set_in(driver().cuGraphExecKernelNodeSetParams_v2(exec, node.get(), &params),

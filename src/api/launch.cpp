@@ -78,6 +78,7 @@ void settle_launch(stream_ref stream, const launch_config& config, const launche
   }
   const CUstream handle = usable(stream, call, at);
   check_arguments(what, arguments.size, arguments.shapes, call, at);
+  refuse_half_a_cluster(config, call, &what, at);
   const kernel_state& state = usable(what, call, at);
   const abi::CUcontext of_thread = current_handle(at);
   const make_current current{of_thread != nullptr ? of_thread : state.context, at};

@@ -99,6 +99,14 @@ void refuse_wrong_shape(const char* call, stream_ref stream, const launch_config
   fail(errc::invalid_value, call, fmt::format("{} in {}", describe(what), to_text(stream)), std::move(why), at);
 }
 
+void fail_cluster(const launch_config& config, const char* call, const kernel* what, call_site at) {
+  fail(errc::invalid_value, call, what != nullptr ? describe(*what) : "a kernel node",
+       fmt::format(
+           "a cluster of {{{}, {}, {}}} is asked for: it has at least 1 in each direction, or 0 in each, which is none",
+           config.cluster.x, config.cluster.y, config.cluster.z),
+       at);
+}
+
 void refuse_null_argument(call_site at) {
   fail(errc::invalid_value, "cuLaunchKernel", "a null pointer",
        "the shared pointer has no buffer; for an address of null give the kernel nullptr", at);

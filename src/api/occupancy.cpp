@@ -3,6 +3,7 @@
 
 #include "api/kernel_state.hpp"
 #include "api/launch_attributes.hpp"
+#include "api/launch_failure.hpp"
 #include "api/make_current.hpp"
 
 #include <fmt/format.h>
@@ -59,6 +60,7 @@ std::size_t kernel::available_dynamic_shared(unsigned blocks, unsigned threads, 
 unsigned kernel::max_cluster_size(const launch_config& config, call_site at) const {
   constexpr const char* call = "cuOccupancyMaxPotentialClusterSize";
   const detail::kernel_state& state = usable(*this, call, at);
+  detail::refuse_half_a_cluster(config, call, this, at);
   const detail::make_current current{state.context, at};
   detail::launch_attributes attributes{config};
   const abi::CUlaunchConfig raw = attributes.of_launch(config, nullptr);
@@ -70,6 +72,7 @@ unsigned kernel::max_cluster_size(const launch_config& config, call_site at) con
 unsigned kernel::max_active_clusters(const launch_config& config, call_site at) const {
   constexpr const char* call = "cuOccupancyMaxActiveClusters";
   const detail::kernel_state& state = usable(*this, call, at);
+  detail::refuse_half_a_cluster(config, call, this, at);
   const detail::make_current current{state.context, at};
   detail::launch_attributes attributes{config};
   const abi::CUlaunchConfig raw = attributes.of_launch(config, nullptr);

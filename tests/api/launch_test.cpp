@@ -1,7 +1,9 @@
 // launch_test.cpp - kernels in stream order: shapes, streams, refusals.
+#include <weir/capture.hpp>
 #include <weir/context.hpp>
 #include <weir/fill.hpp>
 #include <weir/host_function.hpp>
+#include <weir/kernel_node.hpp>
 #include <weir/launch.hpp>
 
 #include <cstdint>
@@ -156,6 +158,30 @@ TEST_F(Launch, MayHaveClusters) {
   EXPECT_GE(fill_ints.max_cluster_size(config), 2u);
   EXPECT_GE(fill_ints.max_active_clusters(config), 1u);
   EXPECT_TRUE(failure_of([&] { launch(s, {.grid = {3}, .block = {64}, .cluster = {2, 1, 1}}, fill_ints, x, 4, 256); }));
+}
+
+// Neither a cluster nor none, wherever the 0 is: the driver, which breaks captures over it, is not asked.
+TEST_F(Launch, AClusterHasAllDirectionsOrNone) {
+  const kernel fill_ints = code->kernel("fill");
+  const auto refused = [&](const auto& ask) {
+    const auto failure = failure_of(ask);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::invalid_value);
+    EXPECT_NE(failure->advice().find("in each direction"), std::string::npos) << failure->what();
+  };
+  const graph g = capture(s, [&] {
+    for (const kernel_extent& cluster : {kernel_extent{0, 2, 1}, kernel_extent{2, 0, 1}, kernel_extent{0, 0, 1}}) {
+      const launch_config config{.grid = {2, 2}, .block = {64}, .cluster = cluster};
+      refused([&] { launch(s, config, fill_ints, x, 4, 128); });
+      graph other;
+      refused([&] { static_cast<void>(other.add(kernel_parameters{config, fill_ints, x, 4, 128})); });
+      EXPECT_EQ(other.node_count(), 0u);
+      refused([&] { static_cast<void>(fill_ints.max_cluster_size(config)); });
+      refused([&] { static_cast<void>(fill_ints.max_active_clusters(config)); });
+    }
+    launch(s, {.grid = {2}, .block = {64}, .cluster = {0, 0, 0}}, fill_ints, x, 7, 128);
+  });
+  EXPECT_EQ(g.node_count(), 1u);
 }
 
 TEST_F(Launch, MayBeProgrammatic) {
