@@ -2,12 +2,14 @@
 #include "driver/choice.hpp"
 
 #include "driver/at_exit.hpp"
+#include "driver/engine_services.hpp"
 #include "driver/forked_child.hpp"
 #include "driver/report.hpp"
 #include "driver/results.hpp"
 #include "driver/table.hpp"
 #include "driver/vendor.hpp"
 #include "driver/verify.hpp"
+#include "embedded/services.hpp"
 #include "embedded/table.hpp"
 
 #include <fmt/format.h>
@@ -127,6 +129,10 @@ void open_and_publish(Open open, call_site at) {
   chosen_driver* const opened = open();
   notice_forks();
   chosen = opened;
+  if (opened->info.kind == driver_kind::embedded) {
+    embedded_services.store(&embedded::services(), std::memory_order_relaxed);
+    embedded_table.store(&opened->table, std::memory_order_release);
+  }
   table_in_use.store(&chosen->table, std::memory_order_release);
   if (verify) set_verification(true);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/engine_services.hpp"
 #include "embedded/engine/biased_lock.hpp"
 #include "embedded/engine/operation.hpp"
 #include "embedded/engine/operation_queue.hpp"
@@ -112,6 +113,11 @@ class alignas(64) timeline {
   bool add_sleeper(sleeper& who, std::uint64_t count);
   void remove_sleeper(sleeper& who) noexcept;
 
+  // Tells somebody that `count` is reached. False, and not entered, if it is. Throws std::bad_alloc. Taken back: true if it
+  // was not told and will not be.
+  bool add_notice(detail::engine_notice& whom, std::uint64_t count);
+  bool remove_notice(detail::engine_notice& whom) noexcept;
+
   // For the value watch, of a timeline that is parked on a value: is it there, and which word is it?
   [[nodiscard]] bool value_arrived() noexcept;
   [[nodiscard]] const void* watched_word() const noexcept { return watched_word_.load(std::memory_order_relaxed); }
@@ -132,8 +138,9 @@ class alignas(64) timeline {
  private:
   struct waiter {
     std::uint64_t count;
-    timeline* line;   // either this
-    sleeper* thread;  // or that
+    timeline* line;                         // either this
+    sleeper* thread;                        // or that
+    detail::engine_notice* told = nullptr;  // or that
   };
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 

@@ -29,11 +29,22 @@ void timeline::remove_sleeper(sleeper& who) noexcept {
   std::erase_if(waiters_, [&](const waiter& w) { return w.thread == &who; });
 }
 
+bool timeline::add_notice(detail::engine_notice& whom, std::uint64_t count) {
+  return add_waiter({count, nullptr, nullptr, &whom});
+}
+
+bool timeline::remove_notice(detail::engine_notice& whom) noexcept {
+  const std::lock_guard lock{waiters_lock_};
+  return std::erase_if(waiters_, [&](const waiter& w) { return w.told == &whom; }) != 0;
+}
+
 void timeline::wake_reached() noexcept {
   constexpr std::size_t batch = 16;
   std::array<timeline*, batch> ready;
+  std::array<detail::engine_notice*, batch> told;
   for (bool more = true; more;) {
     std::size_t count = 0;
+    std::size_t notices = 0;
     more = false;
     {
       const std::lock_guard lock{waiters_lock_};
@@ -41,12 +52,15 @@ void timeline::wake_reached() noexcept {
       std::uint64_t next = never;
       std::size_t kept = 0;
       for (const waiter& w : waiters_) {
-        if (w.count > reached || (w.line != nullptr && count == batch)) {
+        const bool fits = (w.line == nullptr || count < batch) && (w.told == nullptr || notices < batch);
+        if (w.count > reached || !fits) {
           more = more || w.count <= reached;
           next = std::min(next, w.count);
           waiters_[kept++] = w;
         } else if (w.line != nullptr) {
           ready[count++] = w.line;
+        } else if (w.told != nullptr) {
+          told[notices++] = w.told;
         } else {
           // Under the lock: a sleeper takes it before it goes, so that the word is still there when it is woken.
           w.thread->woken.store(1, std::memory_order_release);
@@ -56,6 +70,7 @@ void timeline::wake_reached() noexcept {
       waiters_.resize(kept);
       wake_at_.store(next);
     }
+    for (std::size_t i = 0; i < notices; ++i) told[i]->reached(*told[i]);
     for (std::size_t i = 0; i < count; ++i) ready[i]->unpark();
   }
 }

@@ -18,7 +18,7 @@ namespace weir::embedded::engine {
 namespace {
 
 std::atomic<abi::CUresult> failure{abi::CUDA_SUCCESS};
-std::atomic<void (*)() noexcept> failure_hook{nullptr};
+std::array<std::atomic<void (*)() noexcept>, 4> failure_hooks{};
 
 // Who waits for one operation of a stream most often waits for its next ones soon: so many short ones are run with it.
 constexpr std::uint32_t ahead = 64;
@@ -103,6 +103,10 @@ void wait(point until) noexcept {
   sleep_until(until);
 }
 
+void help_once(point until) noexcept {
+  if (!until.reached() && scheduler::instance().kind() == schedule_kind::parallel) help(until);
+}
+
 void wait_for_host(point until) noexcept {
   wait(until);
   make_known_to_host(until);
@@ -113,9 +117,16 @@ abi::CUresult device_failure() noexcept { return failure.load(std::memory_order_
 void fail_device(abi::CUresult code) noexcept {
   abi::CUresult well = abi::CUDA_SUCCESS;
   if (!failure.compare_exchange_strong(well, code)) return;
-  if (const auto hook = failure_hook.load()) hook();
+  for (const auto& hook : failure_hooks) {
+    if (const auto what = hook.load()) what();
+  }
 }
 
-void call_on_failure(void (*what)() noexcept) noexcept { failure_hook.store(what); }
+void call_on_failure(void (*what)() noexcept) noexcept {
+  for (auto& hook : failure_hooks) {
+    void (*nobody)() noexcept = nullptr;
+    if (hook.compare_exchange_strong(nobody, what) || nobody == what) return;
+  }
+}
 
 }  // namespace weir::embedded::engine

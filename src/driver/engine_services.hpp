@@ -1,0 +1,70 @@
+// driver/engine_services.hpp - what the embedded driver tells a program in its own process beside CUDA's functions.
+#pragma once
+
+#include "driver/table.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace weir::detail {
+
+// A point in a stream's work: reached when so many operations are complete. Its line and its context live for ever.
+struct work_point {
+  void* line = nullptr;
+  std::uint64_t count = 0;
+};
+
+// Whose stream it is: a context in one of its lives.
+struct work_home {
+  void* context = nullptr;
+  unsigned long long life = 0;
+};
+
+// Somebody who is told once that a point is reached, by a thread of the engine that goes on meanwhile: `reached` passes
+// it on and returns. It lives until then, or until it is taken back.
+struct engine_notice {
+  void (*reached)(engine_notice& self) noexcept = nullptr;
+};
+
+// Thread safety: all of them, from any thread.
+struct engine_services {
+  // Where everything ends that the stream was given so far. Checks what cuEventRecord would, and refuses a stream that
+  // captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED where its capture is broken. What `home` tells
+  // holds for the stream's life.
+  CUresult (*end_of)(CUstream stream, work_point& end, work_home& home) noexcept;
+
+  // The same for the last record of an event, which is not captured.
+  CUresult (*end_of_event)(CUevent event, work_point& end, work_home& home) noexcept;
+
+  bool (*reached)(const work_point& point) noexcept;
+
+  // What has become of the context: CUDA_SUCCESS while it is well.
+  CUresult (*health)(const work_home& home) noexcept;
+
+  // Returns once the point is reached; the calling thread runs what there is to run for that.
+  void (*wait)(const work_point& point) noexcept;
+
+  // Runs what there is to run for that, and does not wait. Only where that is the schedule's way.
+  void (*help)(const work_point& point) noexcept;
+
+  // False, and nothing noted, if the point is reached already. Throws std::bad_alloc.
+  bool (*tell)(const work_point& point, engine_notice& whom);
+  // True if it was not told and will not be.
+  bool (*untell)(const work_point& point, engine_notice& whom) noexcept;
+
+  // Is called by whoever lets the device fail, after it has.
+  void (*on_failure)(void (*what)() noexcept) noexcept;
+};
+
+// The embedded driver's services, and the table that they belong to; null for other drivers.
+inline constinit std::atomic<const engine_services*> embedded_services{nullptr};
+inline constinit std::atomic<const driver_table*> embedded_table{nullptr};
+
+// The services, if that driver is in use without another table over it: those who put one there want to see the calls.
+[[nodiscard]] inline const engine_services* services_if_any() noexcept {
+  const driver_table* const own = embedded_table.load(std::memory_order_acquire);
+  if (own == nullptr || own != table_in_use.load(std::memory_order_relaxed)) return nullptr;
+  return embedded_services.load(std::memory_order_relaxed);
+}
+
+}  // namespace weir::detail
