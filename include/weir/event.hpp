@@ -14,6 +14,7 @@
 
 namespace weir {
 
+class completion;
 class context_ref;
 class device;
 class stream_ref;
@@ -55,6 +56,11 @@ class WEIR_EXPORT event_ref {
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
+
+  // The end of the work before the last record, to be awaited, waited for or asked (weir/completion.hpp). An event never
+  // recorded is complete. It may be recorded again, or destroyed through weir, at any time; a completion that is pending when
+  // it is recorded again may go with the new record. In a capture: as done(). cuEventQuery.
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }
   constexpr operator CUevent_st*() const noexcept { return handle_; }
@@ -114,6 +120,8 @@ class WEIR_EXPORT event {
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
     return ref().sync_until(deadline, at);
   }
+
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   // Known since it was made; no driver call.
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
@@ -188,6 +196,8 @@ class WEIR_EXPORT timed_event {
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
     return event_.sync_until(deadline, at);
   }
+
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   [[nodiscard]] weir::device device(call_site at = call_site::current()) const;
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;

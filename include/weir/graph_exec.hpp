@@ -95,6 +95,11 @@ class WEIR_EXPORT graph_exec {
   // nothing. In a capture: as launch(). cuGraphUpload.
   void upload(stream_ref stream, call_site at = call_site::current()) const;
 
+  // launch() and upload(), and the end of that, to be awaited or waited for (weir/completion.hpp). What stream.completion()
+  // refuses is refused before anything is queued.
+  [[nodiscard]] completion launch_async(stream_ref stream, call_site at = call_site::current()) const;
+  [[nodiscard]] completion upload_async(stream_ref stream, call_site at = call_site::current()) const;
+
   // Makes it what `source` describes, if that has the same nodes in the same order with other parameters. Launches that
   // are queued stay what they were. If it cannot be, the answer says why, and the executable stays what it was: still
   // good to launch. From then on it keeps alive what `source` does. A graph that is being captured is refused

@@ -17,6 +17,7 @@
 
 namespace weir {
 
+class completion;
 class context_ref;
 namespace detail {
 class stream_state;
@@ -109,6 +110,17 @@ class WEIR_EXPORT stream_ref {
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
     return sync_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
+
+  // The end of all work queued so far, to be awaited, waited for or asked, by any number (weir/completion.hpp). Adds
+  // nothing to the stream, and never runs a host function. While the stream itself captures: refused, with nothing queued
+  // (stream_capture_unsupported; stream_capture_invalidated where the capture is broken); the capture lives on. From
+  // captures that were begun past weir, too. cuStreamIsCapturing, cuEventRecord.
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
+
+  // Calls f(stream), which queues work, and gives a future of what it returns (weir/future.hpp, which has its body). Refused
+  // as completion() is, before the call. What is returned is kept until the work is done, also if the future is dropped.
+  template <class F>
+  [[nodiscard]] auto enqueue_async(F&& f, call_site at = call_site::current()) const;
 
   // What it is. Of streams that weir made or adopted all of it is known, and asking makes no driver call. Of others the
   // driver is asked, and where that would break a capture of the stream the question is refused instead
@@ -227,6 +239,10 @@ class WEIR_EXPORT stream {
   [[nodiscard]] bool sync_until(const TimePoint& deadline, call_site at = call_site::current()) const {
     return ref().sync_until(deadline, at);
   }
+
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
+  template <class F>
+  [[nodiscard]] auto enqueue_async(F&& f, call_site at = call_site::current()) const;
 
   [[nodiscard]] unsigned long long id(call_site at = call_site::current()) const { return ref().id(at); }
   [[nodiscard]] context_ref context(call_site at = call_site::current()) const;

@@ -8,6 +8,8 @@
 #include <weir/capture_frontier.hpp>
 #include <weir/capture_to.hpp>
 #include <weir/child_graph_node.hpp>
+#include <weir/completion.hpp>
+#include <weir/completion_waiter.hpp>
 #include <weir/conditional_node.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
@@ -22,6 +24,7 @@
 #include <weir/error.hpp>
 #include <weir/event.hpp>
 #include <weir/event_nodes.hpp>
+#include <weir/executor.hpp>
 #include <weir/external_memory.hpp>
 #include <weir/external_semaphore.hpp>
 #include <weir/fill.hpp>
@@ -59,6 +62,7 @@
 #include <weir/pitched_span.hpp>
 #include <weir/profiler.hpp>
 #include <weir/program.hpp>
+#include <weir/reactor.hpp>
 #include <weir/semaphore_nodes.hpp>
 #include <weir/shared_semaphore.hpp>
 #include <weir/stream.hpp>

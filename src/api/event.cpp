@@ -4,6 +4,7 @@
 
 #include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/event_completion.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/names.hpp"
@@ -119,6 +120,7 @@ event& event::operator=(event&& other) noexcept {
 event::~event() {
   if (closed()) return;
   forget_what_is_known(handle_);
+  if (detail::leave_to_completion(handle_)) return;
   detail::run_outside_host_functions(
       [mark = ref()] { detail::check_unraised(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark); });
 }
@@ -128,6 +130,7 @@ void event::close(call_site at) {
   CUevent_st* const handle = usable(ref(), "cuEventDestroy", at);
   handle_ = detail::closed_handle<CUevent_st>();
   forget_what_is_known(handle);
+  if (detail::leave_to_completion(handle)) return;
   check(driver().cuEventDestroy_v2(handle), "cuEventDestroy", event_ref{handle}, at);
 }
 

@@ -1,4 +1,5 @@
 // api/graph_exec.cpp - executable graphs: made, launched, updated, given up.
+#include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/to_string.hpp>
@@ -14,6 +15,7 @@
 #include "api/node_notes.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
+#include "api/refuse_in_capture.hpp"
 #include "api/relaxed_captures.hpp"
 
 #include <memory>
@@ -167,6 +169,18 @@ void graph_exec::launch(stream_ref stream, call_site at) const {
 void graph_exec::upload(stream_ref stream, call_site at) const {
   CUgraphExec_st* const exec = usable_exec(handle_, "cuGraphUpload", at);
   check(driver().cuGraphUpload(exec, launchable(stream, "cuGraphUpload", at)), "cuGraphUpload", stream, at);
+}
+
+completion graph_exec::launch_async(stream_ref stream, call_site at) const {
+  detail::refuse_in_capture(stream.get(), "weir::graph_exec::launch_async", at);
+  launch(stream, at);
+  return stream.completion(at);
+}
+
+completion graph_exec::upload_async(stream_ref stream, call_site at) const {
+  detail::refuse_in_capture(stream.get(), "weir::graph_exec::upload_async", at);
+  upload(stream, at);
+  return stream.completion(at);
 }
 
 graph_update graph_exec::update(graph_ref source, call_site at) {

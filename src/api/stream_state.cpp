@@ -1,6 +1,7 @@
 // api/stream_state.cpp - what weir knows of the streams it owns.
 #include "api/stream_state.hpp"
 
+#include "api/completion_access.hpp"
 #include "api/green_state.hpp"
 #include "api/host_failures.hpp"
 #include "api/make_current.hpp"
@@ -89,6 +90,7 @@ void stream_state::unlink() noexcept {
     *place = next_;
   }
   streams_destroyed.fetch_add(1, std::memory_order_release);
+  forget_lane(handle);
 }
 
 bool stream_state::forget() noexcept {

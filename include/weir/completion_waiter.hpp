@@ -1,0 +1,48 @@
+// weir/completion_waiter.hpp - whoever waits for the end of work, as the reactor knows it.
+#pragma once
+
+#include <weir/errc.hpp>
+#include <weir/export.hpp>
+
+namespace weir::detail {
+
+// The work of one stream as numbered points, in the order in which they were asked for. It lives for ever; when its
+// stream is gone it serves another one and goes on counting.
+class lane;
+
+class run_loop;
+
+// Which thread tells.
+enum class teller : unsigned char {
+  own,   // one that may run the program's code: the reactor's own, or one in poll()
+  any,   // any that finds out, as it only passes the news on
+  loop,  // the one that waited, if it is in sync_wait() and still is then; else as own
+};
+
+// Is told once that a point is settled, or is taken back. Lives with who waits, until then.
+struct completion_waiter {
+  // Under no lock; it may end the waiter.
+  void (*told)(completion_waiter& self, errc outcome) noexcept = nullptr;
+  teller by = teller::own;
+
+  // The reactor's.
+  errc outcome = errc::success;
+  run_loop* loop = nullptr;
+  unsigned long long loop_life = 0;
+  unsigned long long ticket = 0;
+  completion_waiter* next = nullptr;
+  completion_waiter* previous = nullptr;
+};
+
+// What is known of a point: success, not_ready, or what the work failed with. No driver call.
+[[nodiscard]] WEIR_EXPORT errc known_outcome(const lane& where, unsigned long long ticket) noexcept;
+// The same after asking the driver, if nothing is known. cuEventQuery.
+[[nodiscard]] WEIR_EXPORT errc ask_outcome(lane& where, unsigned long long ticket) noexcept;
+
+// Has the waiter told when the point is settled. False if it is: `outcome` then says how, and nobody is told. Begins the
+// reactor's thread at the first use. Throws std::bad_alloc or std::system_error, with nothing done.
+[[nodiscard]] WEIR_EXPORT bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who);
+// True if it is not told and never will be.
+[[nodiscard]] WEIR_EXPORT bool take_back(lane& where, completion_waiter& who) noexcept;
+
+}  // namespace weir::detail

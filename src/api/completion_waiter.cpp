@@ -1,0 +1,39 @@
+// api/completion_waiter.cpp - lanes, as public headers know them.
+#include <weir/completion_waiter.hpp>
+
+#include "api/first_failure.hpp"
+#include "api/guard.hpp"
+#include "api/relaxed_captures.hpp"
+#include "driver/forked_child.hpp"
+#include "reactor/lane.hpp"
+#include "reactor/reactor.hpp"
+
+#include <optional>
+
+namespace weir::detail {
+
+errc known_outcome(const lane& where, unsigned long long ticket) noexcept {
+  return in_forked_child() ? errc::not_initialized : where.known(ticket);
+}
+
+errc ask_outcome(lane& where, unsigned long long ticket) noexcept {
+  const errc known = known_outcome(where, ticket);
+  if (known != errc::not_ready || inside_host_function) return known;
+  first_failure ignored;
+  std::optional<relaxed_captures> unharmed;
+  if (open_captures.load(std::memory_order_relaxed) != 0) unharmed.emplace(ignored);
+  return where.ask(ticket);
+}
+
+bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who) {
+  if (in_forked_child()) {
+    who.outcome = errc::not_initialized;
+    return false;
+  }
+  where.home().start_thread();
+  return where.add(who, ticket);
+}
+
+bool take_back(lane& where, completion_waiter& who) noexcept { return !in_forked_child() && where.remove(who); }
+
+}  // namespace weir::detail

@@ -1,0 +1,115 @@
+// api/event_completion.cpp - events as points that are awaited, and what becomes of those that end meanwhile.
+#include <weir/completion.hpp>
+#include <weir/context.hpp>
+#include <weir/device.hpp>
+#include <weir/event.hpp>
+
+#include "api/captures.hpp"
+#include "api/check.hpp"
+#include "api/completion_access.hpp"
+#include "api/event_completion.hpp"
+#include "api/make_current.hpp"
+#include "api/never_destroyed.hpp"
+#include "api/relaxed_captures.hpp"
+#include "driver/engine_services.hpp"
+#include "reactor/lane.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <unordered_map>
+
+namespace weir {
+namespace detail {
+namespace {
+
+struct watched {
+  lane* where;
+  std::uint64_t ticket;
+};
+
+// Events that are asked until they are done. Those that are, and that nobody asked for since, are swept.
+struct watch_table {
+  std::mutex lock;
+  std::unordered_map<CUevent, watched> events;
+  std::size_t sweep_at = 64;
+};
+
+watch_table& table() {
+  static never_destroyed<watch_table> the_one;
+  return *the_one;
+}
+
+constinit std::atomic<std::size_t> events_watched{0};
+
+bool is_over(const watched& entry) noexcept { return entry.where->ask(entry.ticket) != errc::not_ready; }
+
+// Whose reactor it is matters little: that of the device that the thread uses.
+lane_place place_of_event(call_site at) {
+  lane_place place;
+  place.context = current_handle(at);
+  if (place.context != nullptr) place.device = context_ref{place.context}.device(at).ordinal();
+  return place;
+}
+
+completion watch(CUevent event, call_site at) {
+  const lane_place place = place_of_event(at);
+  watch_table& all = table();
+  const std::lock_guard hold{all.lock};
+  if (all.events.size() >= all.sweep_at) {
+    std::erase_if(all.events, [](const auto& entry) { return is_over(entry.second); });
+    all.sweep_at = std::max<std::size_t>(64, 2 * all.events.size());
+  }
+  const auto [entry, is_new] = all.events.try_emplace(event);
+  watched& known = entry->second;
+  if (is_new || is_over(known)) {
+    try {
+      known.where = &acquire_lane(place);
+      known.ticket = known.where->note_only(event);
+    } catch (...) {
+      all.events.erase(entry);
+      throw;
+    }
+  }
+  events_watched.store(all.events.size(), std::memory_order_relaxed);
+  return completion_access::make(*known.where, known.ticket);
+}
+
+}  // namespace
+
+bool leave_to_completion(CUevent event) noexcept {
+  if (events_watched.load(std::memory_order_relaxed) == 0) return false;
+  watch_table& all = table();
+  const std::lock_guard hold{all.lock};
+  const auto entry = all.events.find(event);
+  if (entry == all.events.end()) return false;
+  const bool left = !is_over(entry->second) && entry->second.where->leave_event();
+  all.events.erase(entry);
+  events_watched.store(all.events.size(), std::memory_order_relaxed);
+  return left;
+}
+
+}  // namespace detail
+
+weir::completion event_ref::completion(call_site at) const {
+  if (done(at)) return {};
+  if (const detail::engine_services* const services = detail::services_if_any()) {
+    detail::work_point end;
+    detail::work_home where;
+    const abi::CUresult answer = services->end_of_event(handle_, end, where);
+    if (answer != abi::CUDA_ERROR_NOT_SUPPORTED) {
+      detail::check(answer, "cuEventQuery", *this, at);
+      if (services->reached(end)) return {};
+      detail::lane& lane = detail::acquire_lane(detail::place_of_event(at));
+      return detail::completion_access::make(lane, lane.note_only(end, where));
+    }
+  }
+  const detail::relaxed_in_our_captures unharmed{at};
+  return detail::watch(handle_, at);
+}
+
+weir::completion event::completion(call_site at) const { return ref().completion(at); }
+weir::completion timed_event::completion(call_site at) const { return event_.completion(at); }
+
+}  // namespace weir

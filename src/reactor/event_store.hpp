@@ -1,0 +1,23 @@
+// reactor/event_store.hpp - events of a context that nobody uses just now.
+#pragma once
+
+#include "driver/abi.hpp"
+#include "driver/table.hpp"
+
+#include <span>
+
+namespace weir::detail {
+
+// By the context's number, which no other context ever has. Events are untimed; they end with their context, or with the
+// process. Thread safety: all of them, from any thread.
+
+// One of them, or a new one, made with the context current for that long.
+[[nodiscard]] CUresult take_event(CUcontext context, unsigned long long number, CUevent& event);
+
+// Gives back events that are good. Without memory to note them down they are destroyed.
+void give_events(unsigned long long number, std::span<const CUevent> events) noexcept;
+
+// Ends events that may be good for nothing any more.
+void destroy_events(std::span<const CUevent> events) noexcept;
+
+}  // namespace weir::detail

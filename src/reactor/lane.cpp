@@ -1,0 +1,298 @@
+// reactor/lane.cpp - points: noted, asked for, settled.
+#include "reactor/lane.hpp"
+
+#include "reactor/event_store.hpp"
+#include "reactor/reactor.hpp"
+
+#include <weir/closed.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace weir::detail {
+namespace {
+
+CUevent to_event(std::uint64_t what) noexcept { return reinterpret_cast<CUevent>(static_cast<std::uintptr_t>(what)); }
+std::uint64_t to_mark(CUevent event) noexcept { return reinterpret_cast<std::uintptr_t>(event); }
+
+// What a driver answers where a capture somewhere forbids the question: nothing about the work.
+bool is_about_captures(CUresult answer) noexcept {
+  return answer == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
+         answer == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
+}  // namespace
+
+// A ticket of its own says that a stream had nothing to do: it is settled from the beginning.
+void lane::attach(const lane_place& where, reactor& home) {
+  const std::lock_guard alone{noting_};
+  const std::lock_guard asking{polling_};
+  const std::lock_guard hold{ring_lock_};
+  place_ = where;
+  home_.store(&home, std::memory_order_relaxed);
+  services_.store(services_if_any(), std::memory_order_relaxed);
+  line_ = nullptr;
+  notice_.reached = &lane::told;
+  notice_.of = this;
+  first_of_life_ = ring_.skip();
+  settled_.store(ring_.begin(), std::memory_order_release);
+  attached_ = true;
+  pooled_ = false;
+  of_an_event_ = false;
+  event_is_left_ = false;
+}
+
+CUstream lane::stream_of(std::uint64_t ticket) const noexcept {
+  const std::lock_guard hold{ring_lock_};
+  return attached_ && ticket >= first_of_life_ ? place_.stream : closed_handle<CUstream_st>();
+}
+
+void lane::detach() noexcept {
+  {
+    const std::lock_guard hold{ring_lock_};
+    attached_ = false;
+  }
+  give_back_if_over();
+}
+
+bool lane::idle() noexcept {
+  const std::lock_guard hold{ring_lock_};
+  return ring_.empty();
+}
+
+void lane::give_back_if_over() noexcept {
+  std::vector<CUevent> unused;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (attached_ || pooled_ || arrived_ || notices_.load() != 0 || !ring_.empty() || failed()) return;
+    pooled_ = true;
+    unused.swap(free_);
+  }
+  if (of_an_event_) {
+    destroy_events(unused);
+  } else {
+    give_events(place_.context_number, unused);
+  }
+  give_back_lane(*this);
+}
+
+// Points that nobody waits for are settled when there is no room for more of them.
+void lane::make_way() noexcept {
+  std::uint64_t oldest = 0;
+  std::uint64_t middle = 0;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (ring_.empty() || ring_.size() < ring_.capacity()) return;
+    oldest = ring_.begin();
+    middle = oldest + ring_.size() / 2;
+  }
+  if (ask(middle) == errc::not_ready) static_cast<void>(ask(oldest));
+}
+
+errc lane::note(CUstream stream, std::uint64_t& ticket) {
+  if (services() != nullptr) return note_point(stream, ticket);
+  make_way();
+  return note_event(stream, ticket);
+}
+
+errc lane::note_event(CUstream stream, std::uint64_t& ticket) {
+  const driver_table& calls = driver();
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (const CUresult answer = calls.cuStreamIsCapturing(stream, &capture); answer != CUDA_SUCCESS) {
+    return static_cast<errc>(answer);
+  }
+  if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) return errc::stream_capture_unsupported;
+  if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return errc::stream_capture_invalidated;
+
+  const std::lock_guard alone{noting_};
+  CUevent event = nullptr;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (!serves(stream) || services() != nullptr) return moved_on;
+    ring_.make_room();
+    free_.reserve(ring_.capacity());
+    if (!free_.empty()) {
+      event = free_.back();
+      free_.pop_back();
+    }
+  }
+  if (event == nullptr) {
+    const CUresult answer = take_event(place_.context, place_.context_number, event);
+    if (answer != CUDA_SUCCESS) return static_cast<errc>(answer);
+  }
+  if (const CUresult answer = calls.cuEventRecord(event, stream); answer != CUDA_SUCCESS) {
+    destroy_events({&event, 1});
+    return static_cast<errc>(answer);
+  }
+  const std::lock_guard hold{ring_lock_};
+  ticket = ring_.push(to_mark(event));
+  return errc::success;
+}
+
+// Threads that ask at once may do so in either order: a count that another has overtaken is taken for his.
+errc lane::note_point(CUstream stream, std::uint64_t& ticket) {
+  const engine_services* const engine = services();
+  if (engine == nullptr) return moved_on;
+  work_point end;
+  work_home where;
+  const CUresult answer = engine->end_of(stream, end, where);
+  if (answer != CUDA_SUCCESS) return static_cast<errc>(answer);
+  if (engine->reached(end)) {
+    ticket = first_of_life_.load(std::memory_order_relaxed);
+    return errc::success;
+  }
+  make_way();
+  const std::lock_guard hold{ring_lock_};
+  if (!serves(stream) || services() != engine) return moved_on;
+  if (line_ != end.line) {
+    line_ = end.line;
+    work_home_ = where;
+  }
+  if (!ring_.empty() && ring_[ring_.end() - 1].what >= end.count) {
+    ticket = ring_.end() - 1;
+    return errc::success;
+  }
+  ring_.make_room();
+  ticket = ring_.push(end.count);
+  return errc::success;
+}
+
+std::uint64_t lane::note_only(CUevent event) {
+  const std::lock_guard hold{ring_lock_};
+  ring_.make_room();
+  free_.reserve(1);
+  of_an_event_ = true;
+  attached_ = false;
+  return ring_.push(to_mark(event));
+}
+
+std::uint64_t lane::note_only(const work_point& point, const work_home& where) {
+  const std::lock_guard hold{ring_lock_};
+  ring_.make_room();
+  line_ = point.line;
+  work_home_ = where;
+  of_an_event_ = true;
+  attached_ = false;
+  return ring_.push(point.count);
+}
+
+bool lane::leave_event() noexcept {
+  const std::lock_guard hold{ring_lock_};
+  if (ring_.empty()) return false;
+  event_is_left_ = true;
+  return true;
+}
+
+errc lane::known(std::uint64_t ticket) const noexcept {
+  if (ticket < settled_.load(std::memory_order_acquire)) return errc::success;
+  const errc failure = failure_.load(std::memory_order_acquire);
+  if (failure == errc::success) return errc::not_ready;
+  return ticket < settled_.load(std::memory_order_acquire) ? errc::success : failure;
+}
+
+errc lane::query(std::uint64_t what) const noexcept {
+  if (const engine_services* const engine = services()) {
+    if (const CUresult health = engine->health(work_home_); health != CUDA_SUCCESS) return static_cast<errc>(health);
+    return engine->reached({line_, what}) ? errc::success : errc::not_ready;
+  }
+  const driver_table* const calls = table_in_use.load(std::memory_order_acquire);
+  const CUresult answer = calls->cuEventQuery(to_event(what));
+  return is_about_captures(answer) ? errc::not_ready : static_cast<errc>(answer);
+}
+
+errc lane::ask(std::uint64_t ticket) noexcept {
+  if (const errc outcome = known(ticket); outcome != errc::not_ready) return outcome;
+  waiter_list due;
+  reactor* mine = nullptr;
+  {
+    const std::unique_lock asking{polling_, std::try_to_lock};
+    if (!asking.owns_lock()) return known(ticket);  // somebody asks just now
+    mine = &home();
+    std::uint64_t what = 0;
+    {
+      const std::lock_guard hold{ring_lock_};
+      if (ring_.holds(ticket)) what = ring_[ticket].what;
+    }
+    if (what == 0) return known(ticket);
+    const errc answer = query(what);
+    if (answer == errc::not_ready) return answer;
+    if (answer != errc::success) {
+      fail(answer, due);
+    } else {
+      const std::lock_guard hold{ring_lock_};
+      settle_through(ticket, due);
+    }
+  }
+  mine->deliver(due, callers::any);
+  give_back_if_over();
+  return known(ticket);
+}
+
+void lane::poll(waiter_list& due) noexcept {
+  const std::unique_lock asking{polling_, std::try_to_lock};
+  if (!asking.owns_lock()) return;
+  if (services() != nullptr) {
+    settle_reached(due);
+    return;
+  }
+  std::uint64_t ticket = 0;
+  std::uint64_t what = 0;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (first_awaited_ == none) return;
+    ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
+    what = ring_[ticket].what;
+  }
+  const errc answer = query(what);
+  if (answer == errc::not_ready) {
+    stride_ = 0;
+  } else if (answer != errc::success) {
+    fail(answer, due);
+  } else {
+    const std::lock_guard hold{ring_lock_};
+    settle_through(ticket, due);
+    stride_ = 2 * stride_ + 1;
+  }
+}
+
+void lane::take_waiters(mark& from, errc outcome, waiter_list& due) noexcept {
+  for (completion_waiter* who = from.first; who != nullptr;) {
+    completion_waiter* const next = who->next;
+    count(*who, -1);
+    who->outcome = outcome;
+    due.append(*who);
+    who = next;
+  }
+}
+
+// The room that a point had is room for its event: note_event() has seen to that.
+void lane::settle_through(std::uint64_t ticket, waiter_list& due) noexcept {
+  for (std::uint64_t at = ring_.begin(); at <= ticket; ++at) {
+    take_waiters(ring_[at], errc::success, due);
+    if (owns_marks()) free_.push_back(to_event(ring_[at].what));
+  }
+  ring_.pop_through(ticket);
+  settled_.store(ticket + 1, std::memory_order_release);
+  if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
+  ring_.shrink();
+}
+
+void lane::fail(errc outcome, waiter_list& due) noexcept {
+  std::vector<CUevent> lost;
+  {
+    const std::lock_guard hold{ring_lock_};
+    failure_.store(outcome, std::memory_order_release);
+    for (std::uint64_t at = ring_.begin(); at != ring_.end(); ++at) {
+      take_waiters(ring_[at], outcome, due);
+      if (owns_marks()) free_.push_back(to_event(ring_[at].what));
+    }
+    lost.swap(free_);
+    ring_.pop_through(ring_.end() - 1);
+    first_awaited_ = none;
+    ring_.shrink();
+  }
+  destroy_events(lost);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,168 @@
+// reactor/lane.hpp - the work of one stream as numbered points, who waits for them, and how they are found to be done.
+#pragma once
+
+#include "driver/engine_services.hpp"
+#include "driver/spin_lock.hpp"
+#include "driver/table.hpp"
+#include "reactor/mark_ring.hpp"
+#include "reactor/waiter_list.hpp"
+
+#include <weir/completion_waiter.hpp>
+#include <weir/errc.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace weir::detail {
+
+class reactor;
+
+// Which stream a lane is about. Of default streams each context has its own, and of per-thread ones each thread; a foreign
+// stream's handle may come back as another stream, and so its driver's number belongs to it.
+struct lane_place {
+  CUstream stream = nullptr;
+  CUcontext context = nullptr;
+  unsigned long long context_number = 0;
+  unsigned long long identity = 0;  // a thread's number, a stream's id; 0 where the handle says it all
+  int device = 0;
+
+  friend bool operator==(const lane_place&, const lane_place&) noexcept = default;
+};
+
+// Points come in the order of the stream's work and are settled from the front: if one is done so are all before it. On a
+// GPU a point is an event, and only the oldest one that somebody waits for is asked, then those behind it in steps that
+// double. On the embedded driver it is a count, and the engine tells when it is reached.
+//
+// Thread safety: all members, from any thread, but for attach().
+class lane {
+ public:
+  lane() = default;
+  lane(const lane&) = delete;
+  lane& operator=(const lane&) = delete;
+
+  // Begins a life with that stream; of a lane that is nobody's.
+  void attach(const lane_place& where, reactor& home);
+  // The stream is gone, or is another one: no more points. What is under way goes on. Afterwards, or when the last point is
+  // settled, the lane is given back for another life.
+  void detach() noexcept;
+  [[nodiscard]] const lane_place& place() const noexcept { return place_; }
+  // The stream whose point it is; a closed handle if that is known no more.
+  [[nodiscard]] CUstream stream_of(std::uint64_t ticket) const noexcept;
+  [[nodiscard]] reactor& home() const noexcept { return *home_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_told() const noexcept { return services() != nullptr; }  // by the engine
+  [[nodiscard]] bool failed() const noexcept { return failure_.load(std::memory_order_acquire) != errc::success; }
+  // Is nothing under way? Nobody minds then if it is detached.
+  [[nodiscard]] bool idle() noexcept;
+
+  // The end of all that the stream was given so far, as a ticket. Refuses a stream that captures, with nothing queued:
+  // stream_capture_unsupported, or stream_capture_invalidated if the capture is broken. Else what the driver answers.
+  // moved_on if the lane serves another stream by now. Throws std::bad_alloc. cuStreamIsCapturing, cuEventRecord.
+  [[nodiscard]] errc note(CUstream stream, std::uint64_t& ticket);
+  static constexpr errc moved_on = static_cast<errc>(-1'000);
+
+  // Of an event, which is somebody else's, in place of a stream: its point is the only one in this life, at whose end the
+  // lane is given back. The event has to be there until then, or is left to the lane: false if it has no use for it any
+  // more. Throws std::bad_alloc. cuEventQuery.
+  [[nodiscard]] std::uint64_t note_only(CUevent event);
+  [[nodiscard]] std::uint64_t note_only(const work_point& point, const work_home& where);
+  [[nodiscard]] bool leave_event() noexcept;
+
+  // success, not_ready, or what the work failed with: as known, and after asking.
+  [[nodiscard]] errc known(std::uint64_t ticket) const noexcept;
+  [[nodiscard]] errc ask(std::uint64_t ticket) noexcept;
+
+  [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
+  [[nodiscard]] bool remove(completion_waiter& who) noexcept;
+
+  // Asks once, and gives those who are to be told now. For the reactor.
+  void poll(waiter_list& due) noexcept;
+  // If nobody waits the lane takes no further part; it arrives again with the next waiter.
+  [[nodiscard]] bool leave_if_unawaited() noexcept;
+
+  // What the engine has reached is settled, and what has failed; who waited is told.
+  void look_again() noexcept;
+
+  // Blocks until the point is reached, where the engine can be waited for; it may have failed then.
+  void wait_for_engine(std::uint64_t ticket) noexcept;
+  // Lets the engine run what the oldest waiter waits for.
+  void help_engine() noexcept;
+
+  lane* next = nullptr;  // in the reactor's list, or the pool's
+  [[nodiscard]] lane* older() const noexcept { return older_; }
+
+ private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  struct notice : engine_notice {
+    lane* of = nullptr;
+  };
+
+  void make_way() noexcept;
+  [[nodiscard]] bool serves(CUstream stream) const noexcept {  // with ring_lock_ held
+    return attached_ && place_.stream == stream;
+  }
+  [[nodiscard]] errc note_event(CUstream stream, std::uint64_t& ticket);
+  [[nodiscard]] errc note_point(CUstream stream, std::uint64_t& ticket);
+  [[nodiscard]] errc query(std::uint64_t what) const noexcept;
+  // With ring_lock_ held.
+  [[nodiscard]] bool owns_marks() const noexcept { return services_ == nullptr && (!of_an_event_ || event_is_left_); }
+  void settle_through(std::uint64_t ticket, waiter_list& due) noexcept;
+  void take_waiters(mark& from, errc outcome, waiter_list& due) noexcept;
+  void count(completion_waiter& who, int change) noexcept;
+  void find_first_awaited(std::uint64_t from) noexcept;
+  void fail(errc outcome, waiter_list& due) noexcept;  // with polling_ held
+  void settle_reached(waiter_list& due) noexcept;
+  void arm() noexcept;
+  [[nodiscard]] bool arm_or_say_reached() noexcept;
+  void ask_instead() noexcept;
+  void drop_notice() noexcept;
+  static void told(engine_notice& self) noexcept;
+  void give_back_if_over() noexcept;
+
+  friend lane& acquire_lane(const lane_place& where);
+
+  lane* older_ = nullptr;  // of all there are
+  [[nodiscard]] const engine_services* services() const noexcept { return services_.load(std::memory_order_relaxed); }
+
+  // What makes a life changes with all locks held. A lane with a point in its ring stays what it is while polling_ is held.
+  lane_place place_;
+  std::atomic<reactor*> home_{nullptr};
+  std::atomic<const engine_services*> services_{nullptr};
+  void* line_ = nullptr;  // the engine's
+  work_home work_home_;
+
+  // All tickets before the one are done; with a failure all others have failed. Never goes back.
+  alignas(64) std::atomic<std::uint64_t> settled_{1};
+  std::atomic<errc> failure_{errc::success};
+
+  std::mutex noting_;         // keeps tickets in the order of the stream; held while the driver records
+  spin_lock polling_;         // held by whoever asks the driver; only he takes points away
+  std::uint64_t stride_ = 0;  // how far behind the oldest the next question goes; guarded by polling_
+
+  mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time
+  mark_ring ring_;
+  std::atomic<std::uint64_t> first_of_life_{0};
+  std::uint64_t first_awaited_ = none;
+  std::vector<CUevent> free_;  // never has to grow when points are settled
+  bool arrived_ = false;       // the reactor looks at it
+  bool attached_ = false;
+  bool of_an_event_ = false;    // which is the program's
+  bool event_is_left_ = false;  // no more
+  bool pooled_ = false;
+
+  spin_lock arming_;
+  std::atomic<std::uint64_t> armed_{0};  // the ticket that the engine is to tell of
+  work_point armed_point_;               // guarded by arming_
+  notice notice_;
+  std::atomic<int> notices_{0};  // that the engine has, or tells just now; no life ends before they do
+};
+
+// A lane that is nobody's, for a stream of that device. Throws std::bad_alloc.
+[[nodiscard]] lane& acquire_lane(const lane_place& where);
+void give_back_lane(lane& idle) noexcept;
+
+// All there have ever been, the newest first: lane::older().
+[[nodiscard]] lane* newest_lane() noexcept;
+
+}  // namespace weir::detail

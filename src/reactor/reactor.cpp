@@ -1,0 +1,199 @@
+// reactor/reactor.cpp - driving: lanes asked, waiters told.
+#include "reactor/reactor.hpp"
+
+#include "driver/engine_services.hpp"
+#include "driver/forked_child.hpp"
+#include "driver/futex.hpp"
+#include "reactor/clock.hpp"
+#include "reactor/run_loop.hpp"
+
+#include <array>
+#include <mutex>
+#include <new>
+
+namespace weir::detail {
+namespace {
+
+constexpr std::size_t most_devices = 256;
+
+// Never destroyed: the engine's threads and the program's may come until the process is gone.
+constinit std::array<std::atomic<reactor*>, most_devices> reactors{};
+
+}  // namespace
+
+reactor& reactor::of(int device) {
+  std::atomic<reactor*>& place = reactors[static_cast<std::size_t>(device) % most_devices];
+  if (reactor* const there = place.load(std::memory_order_acquire)) return *there;
+  auto* const made = new reactor;
+  reactor* before = nullptr;
+  if (!place.compare_exchange_strong(before, made, std::memory_order_acq_rel)) {
+    delete made;
+    return *before;
+  }
+  if (const engine_services* const services = embedded_services.load()) services->on_failure(&reactor::device_failed);
+  return *made;
+}
+
+void reactor::device_failed() noexcept {
+  for (lane* one = newest_lane(); one != nullptr; one = one->older()) one->look_again();
+}
+
+void reactor::append(lane& one) noexcept {
+  one.next = nullptr;
+  (last_ != nullptr ? last_->next : first_) = &one;
+  last_ = &one;
+  ++lanes_;
+}
+
+void reactor::arrive(lane& one) noexcept {
+  lane* head = arrivals_.load(std::memory_order_relaxed);
+  do {
+    one.next = head;
+  } while (!arrivals_.compare_exchange_weak(head, &one, std::memory_order_release, std::memory_order_relaxed));
+  signal();
+}
+
+void reactor::need(int change) noexcept {
+  const int before = needs_.fetch_add(change);
+  if (before == 0 && change > 0) signal();
+}
+
+void reactor::end_driving() noexcept {
+  if (drivers_.fetch_sub(1) == 1) signal();
+}
+
+// Whoever sleeps has said so before it looked for the last time.
+void reactor::signal() noexcept {
+  signals_.fetch_add(1);
+  if (asleep_.load() != 0) futex_wake(signals_, 1);
+}
+
+// True if it was, false if it is left for somebody else.
+bool reactor::tell(completion_waiter& who, callers caller) noexcept {
+  if (who.loop != nullptr) {
+    if (run_loop::post(who)) return true;
+    who.loop = nullptr;
+  }
+  if (caller != callers::own && who.by != teller::any) return false;
+  // The process does not wait for the program's code, if it ends meanwhile.
+  const bool own = on_own_thread();
+  if (own) outside_.store(true);
+  who.told(who, who.outcome);
+  if (own) outside_.store(false);
+  return true;
+}
+
+void reactor::leave(waiter_list& left) noexcept {
+  if (left.empty()) return;
+  {
+    const std::lock_guard hold{due_lock_};
+    while (completion_waiter* const next = left.take()) due_.append(*next);
+    any_due_.store(true, std::memory_order_release);
+  }
+  signal();
+}
+
+void reactor::deliver(waiter_list& due, callers who) noexcept {
+  waiter_list left;
+  while (completion_waiter* const next = due.take()) {
+    if (!tell(*next, who)) left.append(*next);
+  }
+  leave(left);
+}
+
+std::size_t reactor::tell_due() noexcept {
+  std::size_t told = 0;
+  while (any_due_.load(std::memory_order_acquire)) {
+    waiter_list due;
+    {
+      const std::lock_guard hold{due_lock_};
+      due = due_;
+      due_ = {};
+      any_due_.store(false, std::memory_order_relaxed);
+    }
+    while (completion_waiter* const next = due.take()) {
+      static_cast<void>(tell(*next, callers::own));
+      ++told;
+    }
+  }
+  return told;
+}
+
+std::size_t reactor::tell_expired() noexcept {
+  if (timers_.earliest() == timer_queue::never) return 0;
+  std::size_t told = 0;
+  while (wait_timer* const next = timers_.take_expired(steady_nanoseconds())) {
+    next->expired(*next);
+    ++told;
+  }
+  return told;
+}
+
+void reactor::add_timer(wait_timer& timer, long long deadline) {
+  const long long before = timers_.earliest();
+  timers_.add(timer, deadline);
+  if (deadline < before) signal();
+}
+
+// A lane whose waiters are due is let go of first: what they do may come back here.
+std::size_t reactor::pass(callers who) noexcept {
+  std::size_t told = 0;
+  std::size_t visited = 0;
+  for (bool more = true; more;) {
+    waiter_list due;
+    {
+      const std::unique_lock driving{driving_, std::try_to_lock};
+      if (!driving.owns_lock() || ended_.load()) return told;
+      if (arrivals_.load(std::memory_order_relaxed) != nullptr) {
+        for (lane* one = arrivals_.exchange(nullptr, std::memory_order_acquire); one != nullptr;) {
+          lane* const after = one->next;
+          append(*one);
+          one = after;
+        }
+      }
+      while (due.empty() && visited < lanes_) {
+        lane& asked = *first_;
+        first_ = asked.next;
+        if (first_ == nullptr) last_ = nullptr;
+        --lanes_;
+        asked.poll(due);
+        if (asked.leave_if_unawaited()) continue;
+        append(asked);
+        ++visited;
+      }
+      more = !due.empty();
+    }
+    waiter_list left;
+    while (completion_waiter* const next = due.take()) {
+      ++told;
+      if (!tell(*next, who)) left.append(*next);
+    }
+    leave(left);
+  }
+  return told;
+}
+
+std::size_t reactor::drive(callers who) noexcept {
+  if (in_forked_child()) return 0;
+  std::size_t told = pass(who) + tell_expired();
+  if (who == callers::own) told += tell_due();
+  return told;
+}
+
+// The driver may be gone soon: from now on nobody is told of anything. A thread in the program's code stays there.
+void reactor::stop_all() noexcept {
+  if (in_forked_child()) return;
+  for (const std::atomic<reactor*>& place : reactors) {
+    reactor* const one = place.load(std::memory_order_acquire);
+    if (one == nullptr) continue;
+    one->ended_.store(true);
+    one->signal();
+    while (!on_own_thread() && !one->outside_.load()) sched_yield();
+  }
+}
+
+bool reactor::is_idle() const noexcept {
+  return needs_.load() == 0 && !any_due_.load() && timers_.earliest() == timer_queue::never;
+}
+
+}  // namespace weir::detail

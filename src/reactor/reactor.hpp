@@ -1,0 +1,102 @@
+// reactor/reactor.hpp - finds out that work of a device has ended, and tells those who wait for it.
+#pragma once
+
+#include "driver/spin_lock.hpp"
+#include "reactor/lane.hpp"
+#include "reactor/spin_budget.hpp"
+#include "reactor/timer_queue.hpp"
+#include "reactor/waiter_list.hpp"
+
+#include <weir/completion_waiter.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace weir::detail {
+
+// May the calling thread run the program's continuations? The reactor's own may, and those in poll(); one that only waits
+// may hold locks that they take.
+enum class callers : unsigned char { any, own };
+
+// One for each device. Whoever drives it asks the lanes that somebody waits in; threads that block drive it themselves for
+// as long as it pays to spin, and then leave it to the reactor's thread, which sleeps while nobody needs it. Lanes of the
+// embedded driver need nobody: the engine's threads settle them.
+//
+// It lives for ever. Thread safety: all members, from any thread.
+class reactor {
+ public:
+  // Of a device of the driver in use. Throws std::bad_alloc.
+  [[nodiscard]] static reactor& of(int device);
+
+  // Is the calling thread one of the reactors' own? It cannot leave its waits to itself.
+  [[nodiscard]] static bool on_own_thread() noexcept;
+
+  // Begins the thread, if there is none. Throws std::system_error.
+  void start_thread();
+
+  // A lane has its first waiter.
+  void arrive(lane& one) noexcept;
+
+  // So many more or fewer need the thread: those who wait without a thread of their own, and threads that sleep.
+  void need(int change) noexcept;
+
+  // Tells them: now, but for those that only `callers::own` may tell, which are left to the thread.
+  void deliver(waiter_list& due, callers who) noexcept;
+
+  // Asks every lane once, and tells who waited, also those that were left over. How many?
+  std::size_t drive(callers who) noexcept;
+
+  // While there is any of these somebody else drives it, and the thread sleeps.
+  void begin_driving() noexcept { drivers_.fetch_add(1); }
+  void end_driving() noexcept;
+
+  void add_timer(wait_timer& timer, long long deadline);  // throws std::bad_alloc
+  bool remove_timer(wait_timer& timer) noexcept { return timers_.remove(timer); }
+
+  // The device has failed: every lane is asked.
+  static void device_failed() noexcept;
+
+  // Does anybody wait, with or without a thread?
+  [[nodiscard]] bool is_idle() const noexcept;
+
+  spin_budget budget;
+
+ private:
+  reactor() = default;
+  void signal() noexcept;
+  void append(lane& one) noexcept;
+  [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
+  void leave(waiter_list& left) noexcept;
+  std::size_t pass(callers who) noexcept;
+  std::size_t tell_due() noexcept;
+  std::size_t tell_expired() noexcept;
+  static void stop_all() noexcept;
+  void run() noexcept;
+  void wait_for_more(long long since, std::uint32_t seen) noexcept;
+
+  std::atomic<lane*> arrivals_{nullptr};  // a stack
+
+  spin_lock driving_;      // held while a lane is asked, never while anybody is told
+  lane* first_ = nullptr;  // those that somebody waits in; whoever was asked goes to the end
+  lane* last_ = nullptr;
+  std::size_t lanes_ = 0;
+
+  spin_lock due_lock_;
+  waiter_list due_;
+  std::atomic<bool> any_due_{false};
+
+  timer_queue timers_;
+
+  std::atomic<int> needs_{0};
+  std::atomic<int> drivers_{0};
+  std::atomic<std::uint32_t> signals_{0};
+  std::atomic<std::uint32_t> asleep_{0};
+  std::atomic<bool> started_{false};
+  std::atomic<bool> ended_{false};   // the thread drives no more
+  std::atomic<bool> outside_{true};  // the thread is in the program's code, or sleeps
+  std::mutex starting_;
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,100 @@
+// reactor/reactor_thread.cpp - the thread that drives a reactor where nobody else does.
+#include "reactor/reactor.hpp"
+
+#include "driver/at_exit.hpp"
+#include "driver/forked_child.hpp"
+#include "driver/futex.hpp"
+#include "driver/table.hpp"
+#include "reactor/clock.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace weir::detail {
+namespace {
+
+constexpr long long microsecond = 1'000;
+// A fault is to be told within a millisecond, and a longer sleep would save next to nothing.
+constexpr long long shortest_sleep = 20 * microsecond;
+constexpr long long longest_sleep = 800 * microsecond;
+// What the kernel may add to a sleep; 50 us by default, more than most sleeps here.
+constexpr unsigned long slack_nanoseconds = 1'000;
+
+constinit thread_local bool own_thread = false;
+
+}  // namespace
+
+bool reactor::on_own_thread() noexcept { return own_thread; }
+
+void reactor::start_thread() {
+  if (started_.load(std::memory_order_acquire)) return;
+  const std::lock_guard hold{starting_};
+  if (started_.load(std::memory_order_relaxed) || in_forked_child()) return;
+  std::thread{[this] { run(); }}.detach();
+  started_.store(true, std::memory_order_release);
+  static const bool left = [] {
+    call_at_exit([] { reactor::stop_all(); });
+    return true;
+  }();
+  static_cast<void>(left);
+}
+
+void reactor::run() noexcept {
+  own_thread = true;
+  pthread_setname_np(pthread_self(), "weir-reactor");
+  prctl(PR_SET_TIMERSLACK, slack_nanoseconds);
+  // Its questions harm no capture; but a driver holds that they might.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  static_cast<void>(table_in_use.load(std::memory_order_acquire)->cuThreadExchangeStreamCaptureMode(&mode));
+  long long since = steady_nanoseconds();
+  while (!ended_.load()) {
+    const std::uint32_t seen = signals_.load();
+    outside_.store(false);
+    if (ended_.load()) break;
+    const std::size_t due = tell_due();
+    std::size_t told = 0;
+    if (needs_.load() > 0 && drivers_.load() == 0) told = pass(callers::own);
+    told += tell_expired();
+    if (due + told != 0) {
+      const long long now = steady_nanoseconds();
+      if (told != 0) budget.learn(now - since);
+      since = now;
+      continue;
+    }
+    wait_for_more(since, seen);
+    if (signals_.load() != seen) since = steady_nanoseconds();
+  }
+  outside_.store(true);
+}
+
+// Spins for as long as that pays; then sleeps, a quarter of what has passed already, so that the end is noticed at most
+// that much late; where nobody needs it, until somebody does.
+void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
+  const long long now = steady_nanoseconds();
+  if (now - since < budget.nanoseconds()) {
+    pause();
+    return;
+  }
+  const bool needed = needs_.load() > 0 && drivers_.load() == 0;
+  const long long next = timers_.earliest();
+  long long limit = needed ? std::clamp((now - since) / 4, shortest_sleep, longest_sleep) : timer_queue::never;
+  if (next != timer_queue::never) limit = std::min(limit, std::max(next - now, 0LL));
+  if (limit == 0) return;
+  asleep_.store(1);
+  if (signals_.load() == seen) {
+    outside_.store(true);
+    if (limit == timer_queue::never) {
+      futex_wait(signals_, seen);
+    } else {
+      futex_wait_for(signals_, seen, std::chrono::nanoseconds{limit});
+    }
+    outside_.store(false);
+  }
+  asleep_.store(0);
+}
+
+}  // namespace weir::detail

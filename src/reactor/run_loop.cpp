@@ -1,0 +1,161 @@
+// reactor/run_loop.cpp - continuations that run on the thread that blocks for them.
+#include "reactor/run_loop.hpp"
+
+#include "driver/futex.hpp"
+#include "reactor/clock.hpp"
+#include "reactor/reactor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+namespace weir::detail {
+namespace {
+
+constinit thread_local run_loop* innermost = nullptr;
+constinit std::mutex pool_lock;
+constinit run_loop* pool = nullptr;  // under the lock
+
+}  // namespace
+
+run_loop& run_loop::enter() {
+  run_loop* entered = nullptr;
+  {
+    const std::lock_guard hold{pool_lock};
+    if (pool != nullptr) {
+      entered = pool;
+      pool = entered->next_;
+    }
+  }
+  if (entered == nullptr) entered = new run_loop;
+  {
+    const std::lock_guard hold{entered->lock_};
+    entered->runs_ = true;
+    entered->pooled_ = false;
+    entered->reactors_ = {};
+  }
+  entered->finished_.store(false);
+  entered->newest_.store(nullptr);
+  entered->outer_ = innermost;
+  innermost = entered;
+  return *entered;
+}
+
+// Who still waits has nobody to look after him but the reactor's thread, which is needed until the last of them is told.
+void run_loop::leave() noexcept {
+  innermost = outer_;
+  waiter_list left;
+  {
+    const std::lock_guard hold{lock_};
+    runs_ = false;
+    left = ready_;
+    ready_ = {};
+  }
+  need(1);
+  while (completion_waiter* const next = left.take()) {
+    waiter_list one;
+    one.append(*next);
+    reactors_.front()->deliver(one, callers::any);
+  }
+  give_back_if_over();
+}
+
+void run_loop::give_back_if_over() noexcept {
+  {
+    const std::lock_guard hold{lock_};
+    if (runs_ || pooled_ || pending_.load() != 0) return;
+    pooled_ = true;
+    ++life_;
+  }
+  need(-1);
+  const std::lock_guard hold{pool_lock};
+  next_ = pool;
+  pool = this;
+}
+
+void run_loop::need(int change) noexcept {
+  for (reactor* const one : reactors_) {
+    if (one != nullptr) one->need(change);
+  }
+}
+
+bool run_loop::drives(reactor& one) noexcept {
+  for (reactor*& place : reactors_) {
+    if (place == nullptr) place = &one;
+    if (place == &one) return true;
+  }
+  return false;
+}
+
+void run_loop::join(completion_waiter& who, lane& where) noexcept {
+  run_loop* const mine = innermost;
+  if (mine == nullptr || !mine->drives(where.home())) return;
+  who.loop = mine;
+  who.loop_life = mine->life_;
+  if (where.is_told()) mine->newest_.store(&where, std::memory_order_relaxed);
+}
+
+void run_loop::note_pending(int change) noexcept {
+  if (pending_.fetch_add(change) + change == 0 && change < 0) give_back_if_over();
+}
+
+bool run_loop::post(completion_waiter& who) noexcept {
+  run_loop& to = *who.loop;
+  {
+    const std::lock_guard hold{to.lock_};
+    if (!to.runs_ || to.life_ != who.loop_life) return false;
+    to.ready_.append(who);
+  }
+  to.news_.fetch_add(1);
+  if (to.asleep_.load() != 0) futex_wake(to.news_, 1);
+  return true;
+}
+
+void run_loop::finish() noexcept {
+  finished_.store(true);
+  news_.fetch_add(1);
+  if (asleep_.load() != 0) futex_wake(news_, 1);
+}
+
+completion_waiter* run_loop::take() noexcept {
+  const std::lock_guard hold{lock_};
+  return ready_.take();
+}
+
+void run_loop::run() noexcept {
+  const bool nobody_else_drives = reactor::on_own_thread();
+  long long since = steady_nanoseconds();
+  while (!finished_.load(std::memory_order_acquire)) {
+    const std::uint32_t seen = news_.load();
+    if (completion_waiter* const next = take()) {
+      next->told(*next, next->outcome);
+      budget_.learn(steady_nanoseconds() - since);
+      since = steady_nanoseconds();
+      continue;
+    }
+    for (reactor* const one : reactors_) {
+      if (one != nullptr) static_cast<void>(one->drive(callers::any));
+    }
+    if (lane* const helped = newest_.load(std::memory_order_relaxed)) helped->help_engine();
+    if (news_.load() != seen) continue;
+    if (steady_nanoseconds() - since < budget_.nanoseconds()) {
+      pause();
+    } else if (nobody_else_drives) {
+      futex_wait_for(news_, seen, std::chrono::microseconds{20});
+    } else {
+      sleep(seen);
+      since = steady_nanoseconds();
+    }
+  }
+}
+
+// The reactor's thread looks after those who wait, meanwhile.
+void run_loop::sleep(std::uint32_t seen) noexcept {
+  need(1);
+  asleep_.store(1);
+  while (news_.load() == seen) futex_wait(news_, seen);
+  asleep_.store(0);
+  need(-1);
+}
+
+}  // namespace weir::detail

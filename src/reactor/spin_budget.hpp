@@ -1,0 +1,30 @@
+// reactor/spin_budget.hpp - for how long it pays to look again and again before sleeping.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+
+namespace weir::detail {
+
+// Learns from how long waits have taken lately. A thread that spins sees the end of work 4 us after it on a GPU, one that
+// sleeps much later: so waits that are mostly short are spun through whole, and where they are mostly long hardly any time
+// is spent on it. Thread safety: all members, from any thread; what two learn at once may be lost.
+class spin_budget {
+ public:
+  [[nodiscard]] long long nanoseconds() const noexcept { return budget_.load(std::memory_order_relaxed); }
+
+  // A wait ended so long after it began to be looked at.
+  void learn(long long waited) noexcept {
+    const long long now = nanoseconds();
+    const long long wanted = waited <= longest ? std::max(2 * waited, shortest) : shortest;
+    budget_.store(std::clamp(now + (wanted - now) / 4, shortest, longest), std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr long long shortest = 5'000;
+  static constexpr long long longest = 200'000;
+
+  std::atomic<long long> budget_{50'000};
+};
+
+}  // namespace weir::detail

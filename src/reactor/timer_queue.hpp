@@ -1,0 +1,53 @@
+// reactor/timer_queue.hpp - deadlines of waits.
+#pragma once
+
+#include "driver/spin_lock.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace weir::detail {
+
+// Is told once that its time has come, or is taken back. Lives with who waits, until then.
+struct wait_timer {
+  // By a thread that drives the reactor, under no lock. Passes the news on, and ends by setting `over`, after which the
+  // timer may be gone.
+  void (*expired)(wait_timer& self) noexcept = nullptr;
+
+  std::atomic<bool> over{false};
+  long long deadline = 0;  // nanoseconds of the steady clock
+  std::size_t place = nowhere;
+
+  static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+};
+
+// The earliest first, in a heap whose entries know their places. Thread safety: all members, from any thread.
+class timer_queue {
+ public:
+  static constexpr long long never = std::numeric_limits<long long>::max();
+
+  // Throws std::bad_alloc.
+  void add(wait_timer& timer, long long deadline);
+  // True if it is not told and never will be.
+  bool remove(wait_timer& timer) noexcept;
+
+  // The earliest deadline, or never: one load.
+  [[nodiscard]] long long earliest() const noexcept { return earliest_.load(std::memory_order_acquire); }
+
+  // Takes out one whose time has come; null if there is none.
+  [[nodiscard]] wait_timer* take_expired(long long now) noexcept;
+
+ private:
+  void put(std::size_t place, wait_timer& timer) noexcept;
+  void sift_up(std::size_t place) noexcept;
+  void sift_down(std::size_t place) noexcept;
+  void take_out(std::size_t place) noexcept;
+
+  spin_lock lock_;
+  std::vector<wait_timer*> heap_;
+  std::atomic<long long> earliest_{never};
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,99 @@
+// reactor/wait.cpp - threads that block until a point is settled.
+#include "reactor/wait.hpp"
+
+#include "driver/futex.hpp"
+#include "reactor/clock.hpp"
+#include "reactor/reactor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+namespace weir::detail {
+namespace {
+
+constexpr long long forever = 0x7fff'ffff'ffff'ffff;
+constexpr long long longest_nap = 500'000;
+
+struct sleeper : completion_waiter {
+  std::atomic<std::uint32_t> woken{0};
+};
+
+// The sleeper may be gone as soon as the word is set; waking a word that is nobody's does no harm.
+void wake(completion_waiter& self, errc) noexcept {
+  auto& word = static_cast<sleeper&>(self).woken;
+  word.store(1, std::memory_order_release);
+  futex_wake(word, 1);
+}
+
+// Asks with naps in between: for threads that nobody can wake.
+errc keep_asking(lane& where, std::uint64_t ticket, long long deadline) noexcept {
+  const long long begin = steady_nanoseconds();
+  std::atomic<std::uint32_t> nobody{0};
+  for (;;) {
+    static_cast<void>(where.home().drive(callers::any));
+    const errc outcome = where.ask(ticket);
+    const long long now = steady_nanoseconds();
+    if (outcome != errc::not_ready || now >= deadline) return outcome;
+    const long long nap = std::min(std::min((now - begin) / 8, longest_nap), deadline - now);
+    futex_wait_for(nobody, 0, std::chrono::nanoseconds{nap});
+  }
+}
+
+errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
+  where.home().start_thread();
+  sleeper me;
+  me.told = &wake;
+  me.by = teller::any;
+  if (!where.add(me, ticket)) return me.outcome;
+  if (!where.is_told()) where.home().need(1);
+  while (me.woken.load(std::memory_order_acquire) == 0) {
+    if (deadline == forever) {
+      futex_wait(me.woken, 0);
+      continue;
+    }
+    const long long left = deadline - steady_nanoseconds();
+    if (left > 0) {
+      futex_wait_for(me.woken, 0, std::chrono::nanoseconds{left});
+    } else if (where.remove(me)) {
+      me.outcome = errc::not_ready;
+      break;
+    } else {
+      futex_wait(me.woken, 0);  // it is just being told
+    }
+  }
+  if (!where.is_told()) where.home().need(-1);
+  return me.outcome;
+}
+
+}  // namespace
+
+errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) noexcept {
+  const long long begin = steady_nanoseconds();
+  const long long deadline = deadline_after(timeout);
+  spin_budget& budget = where.home().budget;
+  for (;;) {
+    errc outcome = where.ask(ticket);
+    if (outcome != errc::not_ready || timeout <= 0) return outcome;
+    if (where.is_told() && timeout == forever) {
+      where.wait_for_engine(ticket);
+      outcome = where.ask(ticket);
+      if (outcome != errc::not_ready) return outcome;
+    }
+    if (where.is_told()) where.help_engine();
+    const long long now = steady_nanoseconds();
+    if (now >= deadline) return where.ask(ticket);
+    if (now - begin >= budget.nanoseconds()) break;
+    pause();
+  }
+  if (reactor::on_own_thread()) return keep_asking(where, ticket, deadline);
+  try {
+    const errc outcome = sleep_until_told(where, ticket, deadline);
+    budget.learn(steady_nanoseconds() - begin);
+    return outcome;
+  } catch (const std::exception&) {
+    return keep_asking(where, ticket, deadline);
+  }
+}
+
+}  // namespace weir::detail

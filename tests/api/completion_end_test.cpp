@@ -1,0 +1,181 @@
+// completion_end_test.cpp - awaits that end otherwise: a fault, a context that is reset, a fork, the end of the process.
+#include <weir/completion.hpp>
+#include <weir/context.hpp>
+#include <weir/device.hpp>
+#include <weir/launch.hpp>
+#include <weir/module.hpp>
+#include <weir/program.hpp>
+#include <weir/stream.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/child.hpp"
+#include "support/detached.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::failing_table;
+using test::detached;
+using test::gate;
+using test::result_of;
+using namespace std::chrono_literals;
+
+const char* const faulty = R"(
+extern "C" __global__ void store(int* x, int value) { *x = value; }
+)";
+
+struct count_of {
+  std::atomic<int> told{0};
+  std::atomic<int> failed{0};
+};
+
+detached await(completion c, count_of& answers, errc& last) {
+  const errc outcome = co_await c.outcome();
+  if (outcome != errc::success) ++answers.failed;
+  last = outcome;
+  ++answers.told;
+}
+
+void wait_for(const std::atomic<int>& count, int wanted) {
+  while (count != wanted) std::this_thread::yield();
+}
+
+// A kernel with a bad address, while a thousand wait, in its own stream and in others.
+bool all_awaits_fail(bool asked) {
+  const device gpu;
+  std::optional<failing_table> calls;
+  const kernel store = program{faulty}.compile(gpu).kernel("store");
+  if (asked) calls.emplace();
+  constexpr int streams = 10;
+  constexpr int awaits = 100;
+  std::vector<stream> all;
+  std::vector<std::unique_ptr<gate>> held;
+  count_of answers;
+  std::vector<errc> outcomes(streams * awaits);
+  std::vector<completion> points;
+  for (int i = 0; i < streams; ++i) {
+    all.emplace_back(gpu);
+    held.push_back(std::make_unique<gate>(all.back()));
+  }
+  const stream& bad = all.front();
+  launch(bad, grid(1, 1), store, static_cast<int*>(nullptr), 1);
+  for (int i = 0; i < streams; ++i) {
+    for (int k = 0; k < awaits; ++k) {
+      points.push_back(all[i].completion());
+      await(points.back(), answers, outcomes[i * awaits + k]);
+    }
+  }
+  held.front()->open();
+  wait_for(answers.told, streams * awaits);
+  if (!WEIR_HOLDS(answers.failed == streams * awaits)) return false;
+  for (const errc outcome : outcomes) {
+    if (!WEIR_HOLDS(outcome == errc::illegal_address)) return false;
+  }
+  for (const completion& c : points) {
+    if (!WEIR_HOLDS(c.status() == errc::illegal_address)) return false;
+  }
+  // Later ones are refused, or settled with the same.
+  if (!WEIR_HOLDS(result_of([&] { all.back().completion().wait(); }) == errc::illegal_address)) return false;
+  held.clear();
+  calls.reset();
+  return true;
+}
+
+TEST(CompletionEnd, AFaultFailsAllAwaits) {
+  test::in_a_fresh_process([] { return all_awaits_fail(false); });
+}
+
+TEST(CompletionEnd, AFaultFailsAllAwaitsThatAreAsked) {
+  test::in_a_fresh_process([] { return all_awaits_fail(true); });
+}
+
+// What is known stays true; what is pending is settled, one way or the other. A GPU's driver must not be asked while
+// another thread resets the context, so there nobody awaits.
+TEST(CompletionEnd, AContextThatIsReset) {
+  for (const bool asked : {false, true}) {
+    test::in_a_fresh_process([asked] {
+      const device gpu;
+      std::optional<failing_table> calls;
+      if (asked) calls.emplace();
+      const bool awaited = gpu.is_embedded();
+      count_of answers;
+      errc outcome = errc::success;
+      auto* const s = new stream{gpu};
+      const completion before = s->completion();
+      before.wait();
+      gate held{*s};
+      const completion pending = s->completion();
+      if (awaited) await(pending, answers, outcome);
+      held.open();
+      detail::driver().cuDevicePrimaryCtxReset_v2(gpu.ordinal());
+      if (awaited) wait_for(answers.told, 1);
+      const errc end = pending.status();
+      const bool good = WEIR_HOLDS(before.status() == errc::success) && WEIR_HOLDS(end != errc::not_ready) &&
+                        WEIR_HOLDS(!awaited || end == outcome);
+      std::_Exit(good ? 0 : 1);  // what is left is of the context before
+      return good;
+    });
+  }
+}
+
+// Whoever waits at the end of the process is not told, and does not hold it up.
+TEST(CompletionEnd, TheProcessEndsWhileSomebodyWaits) {
+  for (const bool asked : {false, true}) {
+    test::in_a_fresh_process([asked] {
+      static std::optional<failing_table> calls;
+      if (asked) calls.emplace();
+      static const device gpu;
+      static auto* const s = new stream{gpu};
+      static auto* const held = new gate{*s};
+      static count_of answers;
+      static errc outcome = errc::success;
+      await(s->completion(), answers, outcome);
+      static_cast<void>(held);
+      return WEIR_HOLDS(answers.told == 0);
+    });
+  }
+}
+
+TEST(CompletionEnd, AForkedChildIsToldThatItHasNoDriver) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    stream s{gpu};
+    gate held{s};
+    const completion c = s.completion();
+    count_of answers;
+    errc outcome = errc::success;
+    await(c, answers, outcome);
+    const pid_t child = fork();
+    if (child == 0) {
+      errc told = errc::success;
+      count_of in_child;
+      await(c, in_child, told);
+      const bool good = told == errc::not_initialized && c.status() == errc::not_initialized &&
+                        result_of([&] { c.wait(); }) == errc::not_initialized;
+      _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    held.open();
+    wait_for(answers.told, 1);
+    return WEIR_HOLDS(WIFEXITED(status) && WEXITSTATUS(status) == 0) && WEIR_HOLDS(outcome == errc::success);
+  });
+}
+
+}  // namespace
+}  // namespace weir
