@@ -88,9 +88,9 @@ void reactor::leave(waiter_list& left) noexcept {
   {
     const std::lock_guard hold{due_lock_};
     while (completion_waiter* const next = left.take()) due_.append(*next);
-    any_due_.store(true, std::memory_order_release);
+    any_due_.store(true);
   }
-  signal();
+  if (drivers_.load() == 0) signal();  // else somebody polls, and the last who does signals when it ends
 }
 
 void reactor::deliver(waiter_list& due, callers who) noexcept {
@@ -103,7 +103,7 @@ void reactor::deliver(waiter_list& due, callers who) noexcept {
 
 std::size_t reactor::tell_due() noexcept {
   std::size_t told = 0;
-  while (any_due_.load(std::memory_order_acquire)) {
+  while (any_due_.load()) {  // against leave(), which does not signal while somebody polls
     waiter_list due;
     {
       const std::lock_guard hold{due_lock_};

@@ -55,9 +55,10 @@ void reactor::run() noexcept {
     const std::uint32_t seen = signals_.load();
     outside_.store(false);
     if (ended_.load()) break;
-    const std::size_t due = tell_due();
+    const bool stands_back = drivers_.load() > 0;
+    const std::size_t due = stands_back ? 0 : tell_due();
     std::size_t told = 0;
-    if (needs_.load() > 0 && drivers_.load() == 0) told = pass(callers::own);
+    if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();

@@ -456,7 +456,6 @@ TEST_P(Completion, OfALaunch) {
   static_cast<void>(end_capture(captured));
 }
 
-// On the embedded driver the engine tells the reactor's thread, unless it is asked.
 TEST_P(Completion, APollingLoopResumesHere) {
   reactor_drive drive{gpu};
   gate held{s};
@@ -472,9 +471,7 @@ TEST_P(Completion, APollingLoopResumesHere) {
   held.open();
   while (!resumed) drive.poll();
   EXPECT_TRUE(c.done());
-  if (GetParam() || !gpu.is_embedded()) {
-    EXPECT_EQ(there, std::this_thread::get_id());
-  }
+  EXPECT_EQ(there, std::this_thread::get_id());
 }
 
 TEST_P(Completion, FailureToRecordIsThrown) {
