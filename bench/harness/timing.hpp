@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <ctime>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -74,12 +75,16 @@ template <class Raw, class Ours, class Settle>
   return *middle;
 }
 
-// The middle one of them.
-[[nodiscard]] inline double median(std::vector<double> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+// The one that so large a part of them is not above: 0.99 gives the one of a hundred that only one exceeds.
+[[nodiscard]] inline double quantile(std::vector<double> times, double part) {
+  const auto rank = static_cast<std::ptrdiff_t>(static_cast<double>(times.size()) * part);
+  const auto place = times.begin() + std::min(rank, static_cast<std::ptrdiff_t>(times.size()) - 1);
+  std::nth_element(times.begin(), place, times.end());
+  return *place;
 }
+
+// The middle one of them.
+[[nodiscard]] inline double median(std::vector<double> times) { return quantile(std::move(times), 0.5); }
 
 // Adds the nanoseconds of `count` calls, one by one, after a tenth as many that are not counted.
 template <class Work>

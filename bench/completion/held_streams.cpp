@@ -1,0 +1,60 @@
+// completion/held_streams.cpp - by a kernel that spins, or by a wait for a value.
+#include "completion/held_streams.hpp"
+
+#include "harness/raw.hpp"
+
+#include <algorithm>
+#include <weir/driver.hpp>
+#include <weir/launch.hpp>
+#include <weir/program.hpp>
+#include <weir/value_wait.hpp>
+
+namespace bench {
+namespace {
+
+constexpr const char* source = R"(
+extern "C" __global__ void hold(volatile unsigned* released, volatile unsigned* begun, unsigned round) {
+  *begun = round;
+  while (*released != round) {
+  }
+}
+)";
+
+}  // namespace
+
+held_streams::held_streams(std::size_t count)
+    : words_{count * words_each}, by_kernel_{weir::current_driver().kind == weir::driver_kind::cuda} {
+  const weir::device gpu;
+  std::ranges::fill(words_, 0u);
+  for (std::size_t i = 0; i < count; ++i) streams_.emplace_back(gpu);
+  if (by_kernel_) code_ = weir::program{source}.compile(gpu).kernel("hold");
+}
+
+held_streams::~held_streams() {
+  for (std::size_t i = 0; i < streams_.size(); ++i) release(i);
+  for (const weir::stream& each : streams_) static_cast<void>(raw().cuStreamSynchronize(each.get()));
+}
+
+void held_streams::hold(std::size_t i) {
+  const std::uint32_t round = released(i).load() + 1;
+  std::uint32_t* const word = words_.data() + i * words_each;
+  if (by_kernel_) {
+    weir::launch(streams_[i], {}, code_, word, word + 1, round);
+  } else {
+    weir::wait_value(streams_[i], weir::word_ref<std::uint32_t>{word}, weir::until::eq, round);
+    begun(i).store(round);
+  }
+}
+
+bool held_streams::has_begun(std::size_t i) const { return begun(i).load() == released(i).load() + 1; }
+
+void held_streams::release(std::size_t i) { released(i).fetch_add(1); }
+
+std::atomic_ref<std::uint32_t> held_streams::released(std::size_t i) const {
+  return std::atomic_ref{words_[i * words_each]};
+}
+std::atomic_ref<std::uint32_t> held_streams::begun(std::size_t i) const {
+  return std::atomic_ref{words_[i * words_each + 1]};
+}
+
+}  // namespace bench

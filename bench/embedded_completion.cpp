@@ -1,0 +1,175 @@
+// embedded_completion.cpp - what does the embedded driver take to tell a program that work is done?
+#include "completion/detached.hpp"
+#include "harness/figure.hpp"
+#include "harness/raw.hpp"
+#include "harness/timing.hpp"
+#include "peers/host_wakers.hpp"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+#include <weir/completion.hpp>
+#include <weir/fill.hpp>
+#include <weir/launch.hpp>
+#include <weir/module.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/reactor.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int batches = 200;
+constexpr int batch = 1000;
+
+// Of work that was done before anybody asks.
+double measure_done() {
+  const weir::stream stream{weir::device{}};
+  weir::pinned_buffer<int> memory{1};
+  weir::fill(stream, memory, 1);
+  const weir::completion done = stream.completion();
+  done.wait();
+  return fastest(batches, batch, [&] {
+    for (int i = 0; i < batch; ++i) done.wait();
+  });
+}
+
+// The same, with the completion made each time.
+double measure_made_and_done() {
+  const weir::stream stream{weir::device{}};
+  stream.sync();
+  return fastest(batches, batch, [&] {
+    for (int i = 0; i < batch; ++i) stream.completion().wait();
+  });
+}
+
+// Kernels that take 10 us and note at their end what time it is, one after the other, each queued as soon as the program
+// has learned of the end of the one before. So no more threads than processors have anything to do: the one that runs
+// kernels, and the one that learns.
+class chain {
+ public:
+  static constexpr int rounds = 4000;
+
+  // Has to be called before each wait, and after it.
+  void queue() { weir::launch(stream, {}, last_, 10'000LL, ended_.data()); }
+  void note() {
+    const long long now = clock::now().time_since_epoch().count();
+    times_.push_back(static_cast<double>(now - ended_[0]) / 1000);
+  }
+  [[nodiscard]] const std::vector<double>& microseconds() const { return times_; }
+
+  const weir::device device;
+  const weir::stream stream{device};
+
+ private:
+  const weir::kernel last_ = weir::module::load(device, WEIR_BENCH_KERNELS).kernel("last");
+  weir::pinned_buffer<long long> ended_{1};
+  std::vector<double> times_;
+};
+
+// Wait: called for what is awaited then.
+template <class Wait>
+detached run_through(chain& all, Wait wait, std::atomic<bool>& over) {
+  for (int round = 0; round < chain::rounds; ++round) {
+    all.queue();
+    co_await wait();
+    all.note();
+  }
+  over.store(true);
+  over.notify_one();
+}
+
+std::vector<double> resumed_by_reactor() {
+  chain all;
+  std::atomic<bool> over{false};
+  run_through(
+      all, [&] { return all.stream.completion(); }, over);
+  over.wait(false);
+  return all.microseconds();
+}
+
+std::vector<double> resumed_by_poll() {
+  chain all;
+  std::atomic<bool> over{false};
+  weir::reactor_drive drive{all.device};
+  run_through(
+      all, [&] { return all.stream.completion(); }, over);
+  while (!over.load()) drive.poll();
+  return all.microseconds();
+}
+
+template <class Waker>
+std::vector<double> resumed_by_waker() {
+  chain all;
+  woken_thread thread;
+  std::atomic<bool> over{false};
+  run_through(
+      all,
+      [&] {
+        return Waker{all.stream.get(), thread};
+      },
+      over);
+  over.wait(false);
+  return all.microseconds();
+}
+
+template <class Wait>
+std::vector<double> waited_for(Wait wait) {
+  chain all;
+  for (int round = 0; round < chain::rounds; ++round) {
+    all.queue();
+    wait(all.stream);
+    all.note();
+  }
+  return all.microseconds();
+}
+
+std::vector<double> waited_for_completion() {
+  return waited_for([](const weir::stream& stream) { stream.completion().wait(); });
+}
+std::vector<double> synchronized() {
+  return waited_for([](const weir::stream& stream) { ok(raw().cuStreamSynchronize(stream.get())); });
+}
+
+const registration done{{.name = "embedded/completion/done",
+                         .unit = "ns a wait",
+                         .budget = 50,
+                         .runs_on = on::embedded,
+                         .measure = measure_done}};
+const registration made{
+    {.name = "embedded/completion/made", .unit = "ns", .runs_on = on::embedded, .measure = measure_made_and_done}};
+struct shown {
+  const char* name;
+  std::vector<double> (*measure)();
+  double budget = no_budget;
+};
+constexpr shown all_shown[] = {{"reactor", resumed_by_reactor, 1},
+                               {"poll", resumed_by_poll},
+                               {"wait", waited_for_completion},
+                               {"stream_sync", synchronized},
+                               {"host_function", resumed_by_waker<host_waker>},
+                               {"callback", resumed_by_waker<callback_waker>}};
+
+const std::vector<registration> ends = [] {
+  std::vector<registration> all;
+  for (const shown& each : all_shown) {
+    const auto times = std::make_shared<std::vector<double>>();
+    const auto add = [&](const char* suffix, const char* unit, double part, double budget) {
+      all.emplace_back(figure{.name = std::string{"embedded/completion/"} + each.name + suffix,
+                              .unit = unit,
+                              .budget = budget,
+                              .runs_on = on::embedded,
+                              .measure = [=, measure = each.measure] {
+                                if (times->empty()) *times = measure();
+                                return quantile(*times, part);
+                              }});
+    };
+    add("", "us, median", 0.5, each.budget);
+    add("/p99", "us, 99 of 100", 0.99, no_budget);
+  }
+  return all;
+}();
+
+}  // namespace
+}  // namespace bench
