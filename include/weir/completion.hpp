@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weir/call_site.hpp>
+#include <weir/completion_awaiter.hpp>
 #include <weir/completion_waiter.hpp>
 #include <weir/duration.hpp>
 #include <weir/errc.hpp>
@@ -9,113 +10,15 @@
 #include <weir/export.hpp>
 
 #include <concepts>
-#include <coroutine>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace weir {
 
-class completion;
-
 namespace detail {
-
 class completion_access;
-
-// Suspends a coroutine until a completion is settled.
-class WEIR_EXPORT completion_awaiter : protected completion_waiter {
- public:
-  completion_awaiter(const completion& awaited, call_site at) noexcept;
-  completion_awaiter(const completion_awaiter&) = delete;
-  completion_awaiter& operator=(const completion_awaiter&) = delete;
-
-  [[nodiscard]] bool await_ready() noexcept;
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
-    return suspend(awaiting, &resume, teller::loop);
-  }
-  // Throws what the work failed with, or what a host function of the stream has thrown.
-  void await_resume() const;
-
- protected:
-  using told_function = void (*)(completion_waiter& self, errc outcome) noexcept;
-  [[nodiscard]] bool suspend(std::coroutine_handle<> awaiting, told_function told, teller by);
-  [[nodiscard]] errc settled() const noexcept { return outcome; }
-  static completion_awaiter& of(completion_waiter& self) noexcept { return static_cast<completion_awaiter&>(self); }
-  static void resume(completion_waiter& self, errc outcome) noexcept;
-
-  std::coroutine_handle<> awaiting_;
-
- private:
-  lane* where_;
-  unsigned long long ticket_;
-  call_site at_;
-};
-
-// The same; gives the code and throws nothing.
-struct outcome_awaiter : completion_awaiter {
-  using completion_awaiter::completion_awaiter;
-  [[nodiscard]] errc await_resume() const noexcept { return settled(); }
-};
-
-// The same, resuming where an executor says.
-template <executor E>
-class executor_awaiter : public completion_awaiter {
- public:
-  executor_awaiter(const completion& awaited, E to, call_site at) noexcept
-      : completion_awaiter{awaited, at}, to_{std::move(to)} {}
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
-    return suspend(awaiting, &hand_on, teller::own);
-  }
-
- private:
-  // The coroutine may go on, and end this awaiter, before the executor has returned.
-  static void hand_on(completion_waiter& self, errc) noexcept {
-    auto& me = static_cast<executor_awaiter&>(of(self));
-    const std::coroutine_handle<> awaiting = me.awaiting_;
-    E to = std::move(me.to_);
-    give(to, continuation{[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
-                          awaiting.address()});
-  }
-
-  E to_;
-};
-
-// A function object that is called when a completion is settled, and ends itself.
-struct completion_call : completion_waiter {
-  // Waits; or, if there is nothing to wait for, has it told now. Throws with nothing done.
-  WEIR_EXPORT void begin(const completion& after);
-  // What the function has thrown, for the hook.
-  WEIR_EXPORT static void report_exception() noexcept;
-};
-
-template <class F, class E>
-struct call_when_done final : completion_call {
-  call_when_done(F&& function, E&& executor) : f(std::move(function)), to(std::move(executor)) {}
-
-  static void be_told(completion_waiter& self, errc) noexcept {
-    auto& me = static_cast<call_when_done&>(self);
-    E to = std::move(me.to);
-    give(to, continuation{[](void* call) noexcept { static_cast<call_when_done*>(call)->run(); }, &me});
-  }
-
-  void run() noexcept {
-    const std::unique_ptr<call_when_done> ends{this};
-    try {
-      if constexpr (std::invocable<F, errc>) {
-        std::move(f)(outcome);
-      } else {
-        std::move(f)();
-      }
-    } catch (...) {
-      report_exception();
-    }
-  }
-
-  F f;
-  E to;
-};
-
-}  // namespace detail
+}
 
 // A point in a stream's work: all that the stream had been given when it was asked for. It always resolves: with success,
 // with what the work failed with, or with what has become of its context; also when the stream is gone. It may be asked,
@@ -164,6 +67,17 @@ class WEIR_EXPORT completion {
   template <executor E>
   [[nodiscard]] auto on(E to, call_site at = call_site::current()) const noexcept {
     return detail::executor_awaiter<E>{*this, std::move(to), at};
+  }
+
+  // co_await c.within(5ms), c.by(deadline): bool; false if the time passed first. That ends the wait, and not the work. Throws
+  // as wait() does. For an end on request there is until() (weir/stop.hpp).
+  template <detail::duration_like Duration>
+  [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
+    return detail::limited_awaiter{*this, detail::nanoseconds(timeout), at};
+  }
+  template <detail::time_point_like TimePoint>
+  [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
+    return detail::limited_awaiter{*this, detail::nanoseconds_until(deadline), at};
   }
 
   // Calls f(errc), or f() if it takes none, when the work is done or has failed: on a thread of the reactor's, or where the

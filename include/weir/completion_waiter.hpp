@@ -34,6 +34,18 @@ struct completion_waiter {
   completion_waiter* previous = nullptr;
 };
 
+// Is told once that its time has come, or is taken back. Lives with who waits, until then.
+struct wait_timer {
+  // By any thread that drives the reactor, under no lock. Passes the news on; it may end the timer.
+  void (*expired)(wait_timer& self) noexcept = nullptr;
+
+  // The reactor's.
+  long long deadline = 0;  // nanoseconds of the steady clock
+  __SIZE_TYPE__ place = nowhere;
+
+  static constexpr __SIZE_TYPE__ nowhere = __SIZE_MAX__;
+};
+
 // What is known of a point: success, not_ready, or what the work failed with. No driver call.
 [[nodiscard]] WEIR_EXPORT errc known_outcome(const lane& where, unsigned long long ticket) noexcept;
 // The same after asking the driver, if nothing is known. cuEventQuery.

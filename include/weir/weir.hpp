@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weir/allow_sync.hpp>
+#include <weir/awaitable.hpp>
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
 #include <weir/capture_exec.hpp>
@@ -9,6 +10,7 @@
 #include <weir/capture_to.hpp>
 #include <weir/child_graph_node.hpp>
 #include <weir/completion.hpp>
+#include <weir/completion_awaiter.hpp>
 #include <weir/completion_waiter.hpp>
 #include <weir/conditional_node.hpp>
 #include <weir/context.hpp>
@@ -29,6 +31,7 @@
 #include <weir/external_semaphore.hpp>
 #include <weir/fill.hpp>
 #include <weir/fill_node.hpp>
+#include <weir/future.hpp>
 #include <weir/graph.hpp>
 #include <weir/graph_cache.hpp>
 #include <weir/graph_drawing.hpp>
@@ -41,6 +44,7 @@
 #include <weir/ipc_buffer.hpp>
 #include <weir/ipc_event.hpp>
 #include <weir/ipc_pool.hpp>
+#include <weir/joint_wait.hpp>
 #include <weir/kept_stream.hpp>
 #include <weir/kernel.hpp>
 #include <weir/kernel_node.hpp>
@@ -63,13 +67,18 @@
 #include <weir/profiler.hpp>
 #include <weir/program.hpp>
 #include <weir/reactor.hpp>
+#include <weir/resume_on.hpp>
+#include <weir/resumed_hook.hpp>
 #include <weir/semaphore_nodes.hpp>
 #include <weir/shared_semaphore.hpp>
+#include <weir/stop.hpp>
 #include <weir/stream.hpp>
 #include <weir/stream_attributes.hpp>
 #include <weir/stream_fork.hpp>
 #include <weir/stream_pool.hpp>
 #include <weir/sync_scope.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 #include <weir/timer.hpp>
 #include <weir/to_string.hpp>
 #include <weir/value_batch.hpp>
@@ -77,4 +86,6 @@
 #include <weir/value_wait.hpp>
 #include <weir/verify.hpp>
 #include <weir/version.hpp>
+#include <weir/when.hpp>
+#include <weir/when_all_values.hpp>
 #include <weir/word.hpp>

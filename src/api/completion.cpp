@@ -16,51 +16,6 @@
 #include "reactor/wait.hpp"
 
 namespace weir {
-namespace detail {
-
-void throw_outcome(const lane* where, unsigned long long ticket, errc outcome, const char* call, call_site at) {
-  const CUstream stream = where != nullptr ? where->stream_of(ticket) : closed_handle<CUstream_st>();
-  if (outcome == errc::success) {
-    if (where != nullptr && is_open(stream)) throw_host_failure_if_any(stream);
-    return;
-  }
-  fail(outcome, call, is_open(stream) ? subject{stream_ref{stream}} : subject{}, at);
-}
-
-completion_awaiter::completion_awaiter(const completion& awaited, call_site at) noexcept
-    : where_{awaited.where_}, ticket_{awaited.ticket_}, at_{at} {}
-
-bool completion_awaiter::await_ready() noexcept {
-  outcome = where_ == nullptr ? errc::success : ask_outcome(*where_, ticket_);
-  return outcome != errc::not_ready;
-}
-
-bool completion_awaiter::suspend(std::coroutine_handle<> awaiting, told_function function, teller teller_of_it) {
-  awaiting_ = awaiting;
-  told = function;
-  by = teller_of_it;
-  return add_waiter(*where_, ticket_, *this);
-}
-
-void completion_awaiter::resume(completion_waiter& self, errc) noexcept { of(self).awaiting_.resume(); }
-
-void completion_awaiter::await_resume() const { throw_outcome(where_, ticket_, outcome, "co_await", at_); }
-
-void completion_call::begin(const completion& after) {
-  lane* const where = completion_access::where(after);
-  if (where != nullptr && add_waiter(*where, completion_access::ticket(after), *this)) return;
-  if (where == nullptr) outcome = errc::success;
-  reactor& home = where != nullptr ? where->home() : reactor::of(0);
-  home.start_thread();
-  waiter_list now;
-  now.append(*this);
-  home.deliver(now, callers::any);
-}
-
-void completion_call::report_exception() noexcept { raise_to_hook(std::current_exception()); }
-
-}  // namespace detail
-
 using detail::lane;
 
 weir::completion stream_ref::completion(call_site at) const {

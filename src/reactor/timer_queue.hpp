@@ -3,25 +3,14 @@
 
 #include "driver/spin_lock.hpp"
 
+#include <weir/completion_waiter.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <limits>
 #include <vector>
 
 namespace weir::detail {
-
-// Is told once that its time has come, or is taken back. Lives with who waits, until then.
-struct wait_timer {
-  // By a thread that drives the reactor, under no lock. Passes the news on, and ends by setting `over`, after which the
-  // timer may be gone.
-  void (*expired)(wait_timer& self) noexcept = nullptr;
-
-  std::atomic<bool> over{false};
-  long long deadline = 0;  // nanoseconds of the steady clock
-  std::size_t place = nowhere;
-
-  static constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
-};
 
 // The earliest first, in a heap whose entries know their places. Thread safety: all members, from any thread.
 class timer_queue {

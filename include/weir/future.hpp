@@ -1,0 +1,174 @@
+// weir/future.hpp - a value that is there when the work of a stream is done.
+#pragma once
+
+#include <weir/call_site.hpp>
+#include <weir/completion.hpp>
+#include <weir/completion_awaiter.hpp>
+#include <weir/completion_waiter.hpp>
+#include <weir/duration.hpp>
+#include <weir/errc.hpp>
+#include <weir/export.hpp>
+#include <weir/stream.hpp>
+#include <weir/task.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace weir {
+namespace detail {
+
+// A value, and the end of the work that it is kept for.
+struct future_state : completion_waiter {
+  completion after;
+  void (*destroy)(future_state& self) noexcept = nullptr;
+};
+
+template <class T>
+struct future_value final : future_state {
+  template <class F>
+  explicit future_value(F&& make) : value(std::forward<F>(make)()) {
+    destroy = [](future_state& self) noexcept { delete static_cast<future_value*>(&self); };
+  }
+  T value;
+};
+
+// Nobody will ask for it any more: it is destroyed when the work is done, by a thread of the reactor's.
+WEIR_EXPORT void keep_until_done(future_state& left) noexcept;
+
+struct future_end {
+  void operator()(future_state* left) const noexcept { keep_until_done(*left); }
+};
+
+// Refuses a stream that captures, and sees to it that noting the end of its work needs nothing more that can be refused.
+WEIR_EXPORT void prepare_future(stream_ref stream, call_site at);
+
+// The end of the work that f has queued. If it cannot be told, the thread waits for it, and throws.
+[[nodiscard]] WEIR_EXPORT completion end_of_enqueued(stream_ref stream, call_site at);
+
+template <class F>
+decltype(auto) call_with(F&& f, stream_ref stream) {
+  if constexpr (std::invocable<F, stream_ref>) {
+    return std::forward<F>(f)(stream);
+  } else {
+    return std::forward<F>(f)();
+  }
+}
+
+}  // namespace detail
+
+// What stream.enqueue_async(f) gives: the value that f has returned, at the end of the work that it has queued. The value
+// stays where it is until then, whatever becomes of the future: buffers and memory of the host that the work uses can
+// be part of it. To drop a future cancels nothing and blocks nothing.
+// Move-only. co_await std::move(f) and std::move(f).get() give the value away, co_await f and f.get() a reference to it; both
+// throw what the work has failed with. One that was moved from, or has given its value away, answers closed.
+// Thread safety: as any object; its completion goes anywhere.
+template <class T>
+class [[nodiscard]] future {
+ public:
+  future(future&&) noexcept = default;
+  future& operator=(future&&) noexcept = default;
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+
+  // The end of the work.
+  [[nodiscard]] weir::completion completion() const { return state().after; }
+  operator weir::completion() const { return completion(); }
+
+  [[nodiscard]] bool done(call_site at = call_site::current()) const { return completion().done(at); }
+  [[nodiscard]] errc status() const { return completion().status(); }
+  void wait(call_site at = call_site::current()) const { completion().wait(at); }
+  template <detail::duration_like Duration>
+  [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
+    return completion().wait_for(timeout, at);
+  }
+  template <detail::time_point_like TimePoint>
+  [[nodiscard]] bool wait_until(const TimePoint& deadline, call_site at = call_site::current()) const {
+    return completion().wait_until(deadline, at);
+  }
+
+  // Blocks until then.
+  T& get(call_site at = call_site::current()) & {
+    wait(at);
+    return value();
+  }
+  T get(call_site at = call_site::current()) && {
+    wait(at);
+    return take();
+  }
+
+  [[nodiscard]] auto operator co_await() & {
+    struct awaiter : detail::completion_awaiter {
+      explicit awaiter(future& f) : completion_awaiter{f.completion(), call_site{}}, of{f} {}
+      T& await_resume() const {
+        completion_awaiter::await_resume();
+        return of.value();
+      }
+      future& of;
+    };
+    return awaiter{*this};
+  }
+  [[nodiscard]] auto operator co_await() && {
+    struct awaiter : detail::completion_awaiter {
+      explicit awaiter(future&& f) : completion_awaiter{f.completion(), call_site{}}, of{std::move(f)} {}
+      T await_resume() {
+        completion_awaiter::await_resume();
+        return of.take();
+      }
+      future of;
+    };
+    return awaiter{std::move(*this)};
+  }
+
+ private:
+  friend class stream_ref;
+  explicit future(detail::future_value<T>* made) noexcept : state_{made} {}
+
+  [[nodiscard]] detail::future_state& state() const {
+    if (!state_) detail::fail_empty("weir::future");
+    return *state_;
+  }
+  [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state()).value; }
+  [[nodiscard]] T take() {
+    const std::unique_ptr<detail::future_value<T>> owner{static_cast<detail::future_value<T>*>(state_.release())};
+    return std::move(owner->value);
+  }
+
+  std::unique_ptr<detail::future_state, detail::future_end> state_;
+};
+
+// Of work without a value: the end of it.
+template <>
+class [[nodiscard]] future<void> : public completion {
+ public:
+  future() noexcept = default;
+  explicit future(const weir::completion& end) noexcept : weir::completion{end} {}
+
+  [[nodiscard]] weir::completion completion() const noexcept { return *this; }
+  void get(call_site at = call_site::current()) const { wait(at); }
+};
+
+template <class F>
+auto stream_ref::enqueue_async(F&& f, call_site at) const {
+  using value = decltype(detail::call_with(std::forward<F>(f), *this));
+  static_assert(!std::is_reference_v<value>, "what f returns is kept: give a value, or std::ref of it");
+  detail::prepare_future(*this, at);
+  if constexpr (std::is_void_v<value>) {
+    detail::call_with(std::forward<F>(f), *this);
+    return future<void>{detail::end_of_enqueued(*this, at)};
+  } else {
+    auto made = std::make_unique<detail::future_value<value>>(
+        [&]() -> value { return detail::call_with(std::forward<F>(f), *this); });
+    made->after = detail::end_of_enqueued(*this, at);
+    return future<value>{made.release()};
+  }
+}
+
+template <class F>
+auto stream::enqueue_async(F&& f, call_site at) const {
+  return ref().enqueue_async(std::forward<F>(f), at);
+}
+
+}  // namespace weir

@@ -1,0 +1,38 @@
+// weir/resume_on.hpp - a coroutine goes on where an executor says.
+#pragma once
+
+#include <weir/executor.hpp>
+
+#include <coroutine>
+#include <utility>
+
+namespace weir {
+namespace detail {
+
+template <executor E>
+class executor_hop {
+ public:
+  explicit executor_hop(E to) : to_{std::move(to)} {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  // The coroutine may go on, and end this awaiter, before the executor has returned.
+  void await_suspend(std::coroutine_handle<> awaiting) noexcept {
+    E to = std::move(to_);
+    give(to, continuation{[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
+                          awaiting.address()});
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  E to_;
+};
+
+}  // namespace detail
+
+// co_await resume_on(executor): the rest of the coroutine runs where the executor says; on this thread if it throws. For
+// one wait alone, c.on(executor) does the same without resuming in between.
+template <executor E>
+[[nodiscard]] auto resume_on(E to) {
+  return detail::executor_hop<E>{std::move(to)};
+}
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+// weir/sync_wait.hpp - blocks a thread for something that is awaited.
+#pragma once
+
+#include <weir/awaitable.hpp>
+#include <weir/call_site.hpp>
+#include <weir/completion.hpp>
+#include <weir/export.hpp>
+#include <weir/resumed_hook.hpp>
+#include <weir/task.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace weir {
+namespace detail {
+
+// The calling thread as the place where what it waits for is resumed.
+class WEIR_EXPORT loop_scope {
+ public:
+  // Refused in host functions, and where a guard forbids waits. Throws std::bad_alloc.
+  explicit loop_scope(call_site at);
+  loop_scope(const loop_scope&) = delete;
+  loop_scope& operator=(const loop_scope&) = delete;
+  ~loop_scope();
+
+  // Resumes coroutines until finish(), which any thread may call, and after which this may be gone.
+  void run(call_site at);
+  void finish() noexcept;
+
+ private:
+  run_loop* loop_;
+};
+
+template <awaitable A>
+task<await_result_t<A>> as_task(A&& awaited) {
+  auto&& how = awaiter_of(std::forward<A>(awaited));
+  co_return co_await how;
+}
+
+}  // namespace detail
+
+// Has `awaited` begin, blocks the calling thread until it ends, and gives what it gives. Meanwhile the thread resumes what
+// it waits for itself, so that no other thread has to be woken: a coroutine that awaits weir's completions alone runs here
+// from beginning to end. It may be called in a coroutine that is resumed so, but what waits outside then goes on only when
+// the inner one has ended.
+// Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits; nothing has begun then.
+template <awaitable A>
+decltype(auto) sync_wait(A&& awaited, call_site at = call_site::current()) {
+  detail::loop_scope loop{at};
+  task<await_result_t<A>> whole = detail::as_task(std::forward<A>(awaited));
+  const detail::resumed_hook over{[](void* of) noexcept { static_cast<detail::loop_scope*>(of)->finish(); }, &loop};
+  auto awaiter = std::move(whole).operator co_await();
+  if (awaiter.await_suspend(over.handle())) loop.run(at);
+  return awaiter.await_resume();
+}
+
+// The same without a coroutine.
+inline void sync_wait(const completion& awaited, call_site at = call_site::current()) { awaited.wait(at); }
+
+}  // namespace weir

@@ -1,0 +1,143 @@
+// weir/when_all_values.hpp - several tasks or futures as one wait that gives all their values.
+#pragma once
+
+#include <weir/future.hpp>
+#include <weir/resumed_hook.hpp>
+#include <weir/task.hpp>
+#include <weir/when.hpp>
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace detail {
+
+// Begins tasks, one after the other, on the thread that awaits it, and goes on when the last of them has ended.
+class tasks_begun {
+ public:
+  explicit tasks_begun(std::size_t tasks) { members_.reserve(tasks); }
+  tasks_begun(const tasks_begun&) = delete;
+  tasks_begun& operator=(const tasks_begun&) = delete;
+
+  // Whose owner stays where it is until they have all ended.
+  template <class T>
+  void add(task<T>& one) {
+    const auto frame = std::move(one).operator co_await().frame;
+    constexpr auto start = [](std::coroutine_handle<> begun, std::coroutine_handle<> awaiting) {
+      using typed = std::coroutine_handle<typename task<T>::promise_type>;
+      return typed::from_address(begun.address()).promise().start(begun, awaiting);
+    };
+    members_.push_back(
+        {frame, start, resumed_hook{[](void* of) noexcept { static_cast<tasks_begun*>(of)->end_one(); }, this}});
+  }
+
+  [[nodiscard]] bool await_ready() const noexcept { return members_.empty(); }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
+    awaiting_ = awaiting;
+    left_.store(members_.size() + 1, std::memory_order_relaxed);
+    for (const member& one : members_) {
+      if (!one.start(one.frame, one.ended.handle())) left_.fetch_sub(1, std::memory_order_acq_rel);
+    }
+    return left_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  struct member {
+    std::coroutine_handle<> frame;
+    bool (*start)(std::coroutine_handle<> frame, std::coroutine_handle<> awaiting);
+    resumed_hook ended;
+  };
+
+  void end_one() noexcept {
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) awaiting_.resume();
+  }
+
+  std::vector<member> members_;
+  std::coroutine_handle<> awaiting_;
+  std::atomic<std::size_t> left_{0};
+};
+
+// What a task or a future gives, as a part of a tuple; void has no place in it.
+template <class T>
+using value_part =
+    std::conditional_t<std::is_void_v<T>, std::tuple<>, std::tuple<std::conditional_t<std::is_void_v<T>, int, T>>>;
+template <class... T>
+using value_tuple = decltype(std::tuple_cat(std::declval<value_part<T>>()...));
+
+template <class T>
+value_part<T> value_of(task<T>& ended) {
+  if constexpr (std::is_void_v<T>) {
+    std::move(ended).operator co_await().await_resume();
+    return {};
+  } else {
+    return value_part<T>{std::move(ended).operator co_await().await_resume()};
+  }
+}
+template <class T>
+value_part<T> value_of(future<T>& ended) {
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return value_part<T>{std::move(ended).get()};
+  }
+}
+
+}  // namespace detail
+
+// co_await when_all(f(), g()): begins both on this thread, one after the other, up to where each suspends; goes on when both
+// have ended, where the last one did; gives a tuple of what they give, without those that give nothing. If some throw it
+// throws what the first of them in this order has thrown, when all have ended.
+template <class... T>
+requires(sizeof...(T) != 0) task<detail::value_tuple<T...>> when_all(task<T>... all) {
+  detail::tasks_begun begun{sizeof...(T)};
+  (begun.add(all), ...);
+  co_await begun;
+  co_return std::tuple_cat(detail::value_of(all)...);
+}
+
+// The same of any number: a vector of what they give.
+template <class T>
+task<std::conditional_t<std::is_void_v<T>, void, std::vector<std::conditional_t<std::is_void_v<T>, int, T>>>> when_all(
+    std::vector<task<T>> all) {
+  detail::tasks_begun begun{all.size()};
+  for (task<T>& one : all) begun.add(one);
+  co_await begun;
+  if constexpr (std::is_void_v<T>) {
+    for (task<T>& one : all) detail::value_of(one);
+  } else {
+    std::vector<T> values;
+    values.reserve(all.size());
+    for (task<T>& one : all) values.push_back(std::get<0>(detail::value_of(one)));
+    co_return values;
+  }
+}
+
+// co_await when_all(std::move(a), std::move(b)): the values of futures, when the work of all is done. Futures that stay what
+// they are count as their completions (weir/when.hpp).
+template <class... T>
+requires(sizeof...(T) != 0 &&
+         !(std::is_void_v<T> && ...)) task<detail::value_tuple<T...>> when_all(future<T>&&... all) {
+  return [](future<T>... kept) -> task<detail::value_tuple<T...>> {
+    co_await when_all(kept.completion()...);
+    co_return std::tuple_cat(detail::value_of(kept)...);
+  }(std::move(all)...);
+}
+template <class T>
+task<std::vector<T>> when_all(std::vector<future<T>> all) {
+  std::vector<completion> ends;
+  ends.reserve(all.size());
+  for (const future<T>& one : all) ends.push_back(one.completion());
+  co_await when_all(ends);
+  std::vector<T> values;
+  values.reserve(all.size());
+  for (future<T>& one : all) values.push_back(std::move(one).get());
+  co_return values;
+}
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+// api/future.cpp - values that are kept until the work of a stream is done.
+#include <weir/future.hpp>
+
+#include "api/captures.hpp"
+#include "api/check.hpp"
+#include "api/completion_access.hpp"
+#include "api/refuse_in_capture.hpp"
+#include "reactor/reactor.hpp"
+
+namespace weir::detail {
+
+// The thread that is to let go of values is begun while that may still fail.
+void prepare_future(stream_ref stream, call_site at) {
+  constexpr const char* call = "weir::stream::enqueue_async";
+  CUstream_st* const usable_stream = usable(stream, call, at);
+  refuse_in_capture(usable_stream, call, at);
+  lane_of(is_legacy(usable_stream) ? abi::CU_STREAM_LEGACY : usable_stream, at).home().start_thread();
+}
+
+// What f has returned may be in use by now, and is about to be destroyed.
+completion end_of_enqueued(stream_ref stream, call_site at) {
+  try {
+    return stream.completion(at);
+  } catch (...) {
+    static_cast<void>(driver().cuStreamSynchronize(stream.get()));
+    throw;
+  }
+}
+
+void keep_until_done(future_state& left) noexcept {
+  lane* const where = completion_access::where(left.after);
+  const unsigned long long ticket = completion_access::ticket(left.after);
+  left.told = [](completion_waiter& self, errc) noexcept {
+    auto& over = static_cast<future_state&>(self);
+    over.destroy(over);
+  };
+  left.by = teller::own;
+  try {
+    if (where != nullptr && ask_outcome(*where, ticket) == errc::not_ready && add_waiter(*where, ticket, left)) return;
+  } catch (const std::exception&) {
+    // Not with a thread that is there already.
+  }
+  left.destroy(left);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,30 @@
+// api/sync_wait.cpp - blocks a thread for something that is awaited.
+#include <weir/sync_wait.hpp>
+
+#include "api/check.hpp"
+#include "api/may_wait.hpp"
+#include "api/relaxed_captures.hpp"
+#include "reactor/run_loop.hpp"
+
+namespace weir::detail {
+
+constexpr const char* call = "weir::sync_wait";
+
+loop_scope::loop_scope(call_site at) {
+  permit(call, {}, at);
+  may_wait(call, at);
+  loop_ = &run_loop::enter();
+}
+
+loop_scope::~loop_scope() { loop_->leave(); }
+
+void loop_scope::run(call_site at) {
+  const relaxed_in_our_captures unharmed{at};
+  loop_->run();
+}
+
+void loop_scope::finish() noexcept { loop_->finish(); }
+
+void fail_empty(const char* called) { fail(errc::closed, called, {}, call_site{}); }
+
+}  // namespace weir::detail

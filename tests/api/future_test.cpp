@@ -1,0 +1,237 @@
+// future_test.cpp - values that are there when the work of a stream is done.
+#include <weir/buffer.hpp>
+#include <weir/capture.hpp>
+#include <weir/completion.hpp>
+#include <weir/copy.hpp>
+#include <weir/device.hpp>
+#include <weir/fill.hpp>
+#include <weir/future.hpp>
+#include <weir/graph.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver_table;
+using detail::failing_table;
+using test::gate;
+using test::result_of;
+using namespace std::chrono_literals;
+
+static_assert(!std::copy_constructible<future<int>> && std::movable<future<int>>);
+static_assert(std::convertible_to<const future<int>&, completion> && std::convertible_to<future<void>, completion>);
+
+// Once as it comes, and once with points that are asked.
+class Future : public ::testing::TestWithParam<bool> {
+ protected:
+  Future() {
+    if (GetParam()) calls.emplace();
+  }
+
+  device gpu;
+  std::optional<failing_table> calls;
+  stream s{gpu};
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+
+// What the work writes to, and who is told when it is destroyed.
+struct result {
+  explicit result(std::promise<void>* told = nullptr) : gone{told} {}
+  result(result&& other) noexcept : x{std::move(other.x)}, gone{std::exchange(other.gone, nullptr)} {}
+  ~result() {
+    if (gone != nullptr) gone->set_value();
+  }
+  pinned_buffer<int> x{1};
+  std::promise<void>* gone;
+};
+
+future<result> seven(stream_ref s, std::promise<void>* gone = nullptr) {
+  return s.enqueue_async([gone](stream_ref on) {
+    result made{gone};
+    fill(on, made.x, 7);
+    return made;
+  });
+}
+
+TEST_P(Future, GivesTheValueWhenTheWorkIsDone) {
+  gate held{s};
+  future<result> f = seven(s);
+  EXPECT_TRUE(f.valid());
+  EXPECT_FALSE(f.done());
+  EXPECT_EQ(f.status(), errc::not_ready);
+  EXPECT_FALSE(f.wait_for(0s));
+  EXPECT_FALSE(f.wait_until(std::chrono::steady_clock::now()));
+  held.open();
+  EXPECT_EQ(f.get().x.data()[0], 7);
+  EXPECT_EQ(f.get().x.data()[0], 7);  // rule 87
+  EXPECT_TRUE(f.done());
+  f.wait();
+  const result taken = std::move(f).get();
+  EXPECT_EQ(taken.x.data()[0], 7);
+}
+
+TEST_P(Future, AnswersClosedWithoutAValue) {
+  future<result> f = seven(s);
+  future<result> moved = std::move(f);
+  EXPECT_FALSE(f.valid());
+  EXPECT_EQ(result_of([&] { static_cast<void>(f.get()); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(f.done()); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(f.completion()); }), errc::closed);
+  static_cast<void>(std::move(moved).get());
+  EXPECT_EQ(result_of([&] { static_cast<void>(moved.get()); }), errc::closed);
+}
+
+TEST_P(Future, IsAwaited) {
+  gate held{s};
+  future<result> f = seven(s);
+  const std::jthread opens{[&] { held.open(); }};
+  const int twice = sync_wait([&]() -> task<int> {
+    result& there = co_await f;
+    const int first = there.x.data()[0];
+    const result taken = co_await std::move(f);
+    co_return 10 * first + taken.x.data()[0];
+  }());
+  EXPECT_EQ(twice, 77);
+  EXPECT_EQ(sync_wait(seven(s)).x.data()[0], 7);
+}
+
+TEST_P(Future, OfWorkWithoutAValue) {
+  pinned_buffer<int> x{1};
+  x.data()[0] = 0;
+  gate held{s};
+  future<void> f = s.enqueue_async([&](stream_ref on) { fill(on, x, 4); });
+  EXPECT_FALSE(f.done());
+  held.open();
+  f.get();
+  EXPECT_EQ(x.data()[0], 4);
+  sync_wait([&]() -> task<> { co_await f; }());
+  EXPECT_EQ(s.enqueue_async([] { return 3; }).get(), 3);
+}
+
+// Rule 90: dropped, its value stays for as long as the work needs it, and no longer.
+TEST_P(Future, DroppedItKeepsTheValueUntilTheWorkIsDone) {
+  std::promise<void> gone;
+  std::future<void> told = gone.get_future();
+  gate held{s};
+  { const future<result> dropped = seven(s, &gone); }
+  EXPECT_EQ(told.wait_for(0s), std::future_status::timeout);
+  held.open();
+  told.get();
+}
+
+TEST_P(Future, DroppedAfterTheEndItDestroysTheValueAtOnce) {
+  std::promise<void> gone;
+  std::future<void> told = gone.get_future();
+  {
+    const future<result> dropped = seven(s, &gone);
+    dropped.wait();
+  }
+  EXPECT_EQ(told.wait_for(0s), std::future_status::ready);
+}
+
+TEST_P(Future, AssignedItKeepsWhatItHad) {
+  std::promise<void> gone;
+  std::future<void> told = gone.get_future();
+  gate held{s};
+  future<result> f = seven(s, &gone);
+  f = seven(s);
+  EXPECT_EQ(told.wait_for(0s), std::future_status::timeout);
+  held.open();
+  told.get();
+  EXPECT_EQ(f.get().x.data()[0], 7);
+}
+
+// Rule 85.
+TEST_P(Future, IsRefusedBeforeTheCallWhereTheStreamCaptures) {
+  bool called = false;
+  begin_capture(s);
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
+            errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(s.enqueue_async([&] {
+                called = true;
+                return 1;
+              }));
+            }),
+            errc::stream_capture_unsupported);
+  const graph none = end_capture(s);
+  EXPECT_EQ(none.nodes().size(), 0U);
+  EXPECT_FALSE(called);
+}
+
+TEST_P(Future, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
+  bool called = false;
+  begin_capture(s);
+  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
+            errc::stream_capture_invalidated);
+  EXPECT_FALSE(called);
+  EXPECT_THROW(static_cast<void>(end_capture(s)), error);
+}
+
+TEST_P(Future, OfAClosedStreamIsRefused) {
+  stream t{gpu};
+  t.close();
+  EXPECT_EQ(result_of([&] { static_cast<void>(t.enqueue_async([] { return 1; })); }), errc::closed);
+}
+
+TEST_P(Future, PassesOnWhatTheFunctionThrows) {
+  EXPECT_THROW(static_cast<void>(s.enqueue_async([]() -> int { throw std::runtime_error{"no"}; })), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(s.enqueue_async([] { throw std::runtime_error{"no"}; })), std::runtime_error);
+}
+
+TEST_P(Future, ThrowsWhatAHostFunctionHasThrown) {
+  future<int> f = s.enqueue_async([](stream_ref on) {
+    launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
+    return 5;
+  });
+  EXPECT_THROW(static_cast<void>(f.get()), std::runtime_error);
+  EXPECT_EQ(f.get(), 5);
+}
+
+// If the end of the work cannot be told, the value still is not destroyed before it.
+TEST(FutureFault, WithoutACompletionTheThreadWaits) {
+  const device gpu;
+  const stream s{gpu};
+  bool done_first = false;
+  failing_table calls;
+  calls.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  struct asks {
+    ~asks() {
+      if (ended != nullptr) *ended = stream_ref{on}.try_done() == errc::success;
+    }
+    bool* ended;
+    stream_ref on;
+  };
+  gate held{s};
+  const std::jthread opens{[&] { held.open(); }};
+  EXPECT_EQ(result_of([&] {
+              static_cast<void>(s.enqueue_async([&](stream_ref on) { return asks{&done_first, on}; }));
+            }),
+            errc::out_of_memory);
+  EXPECT_TRUE(done_first);
+}
+
+}  // namespace
+}  // namespace weir
