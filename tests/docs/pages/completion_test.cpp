@@ -3,7 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <future>
+#include <stop_token>
+#include <utility>
+#include <vector>
 #include <weir/weir.hpp>
 
 namespace {
@@ -48,6 +52,90 @@ TEST(CompletionPage, Polling) {
   weir::reactor_drive drive{gpu};  // the reactor's thread stands back
   while (!resumed) drive.poll();   // resumes what is due, on this thread
   // [/completion-poll]
+}
+
+// [completion-task]
+weir::task<int> last_of(weir::stream_ref s, weir::pinned_buffer<int>& x) {
+  weir::fill(s, x, 7);
+  co_await s.completion();  // goes on about 4 us after the end of the work on a GPU
+  co_return x.data()[x.size() - 1];
+}
+// [/completion-task]
+
+TEST(CompletionPage, Task) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  weir::pinned_buffer<int> x{100};
+  // [completion-sync-wait]
+  int value = weir::sync_wait(last_of(s, x));  // in a coroutine: co_await last_of(s, x)
+  // [/completion-sync-wait]
+  EXPECT_EQ(value, 7);
+}
+
+TEST(CompletionPage, Executor) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const auto pool = [](weir::continuation c) { c(); };
+  weir::sync_wait([](weir::stream_ref s, auto pool) -> weir::task<> {
+    // [completion-executor]
+    co_await s.completion().on(pool);  // this wait ends on the pool
+    co_await weir::resume_on(pool);    // from here on there
+    // [/completion-executor]
+  }(s, pool));
+}
+
+TEST(CompletionPage, Future) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  // [completion-future]
+  weir::future<weir::pinned_buffer<int>> f = s.enqueue_async([](weir::stream_ref on) {
+    weir::pinned_buffer<int> result{1000};
+    weir::fill(on, result, 7);
+    return result;
+  });
+  weir::pinned_buffer<int> there = std::move(f).get();  // or co_await std::move(f)
+  // [/completion-future]
+  EXPECT_EQ(there.data()[999], 7);
+}
+
+weir::task<int> part(weir::stream_ref s, int number) {
+  co_await s.completion();
+  co_return number;
+}
+
+TEST(CompletionPage, When) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const weir::stream t{gpu};
+  const std::vector<weir::completion> many{s.completion(), t.completion()};
+  weir::sync_wait([](weir::stream_ref s, weir::stream_ref t, std::vector<weir::completion> many) -> weir::task<> {
+    // [completion-when]
+    co_await weir::when_all(s.completion(), t.completion());
+    co_await weir::when_all(many);  // a vector, array or span
+    std::size_t first = co_await weir::when_any(s.completion(), t.completion());
+    auto [a, b] = co_await weir::when_all(part(s, 1), part(t, 2));  // tasks, beside each other
+    // [/completion-when]
+    EXPECT_LT(first, 2U);
+    EXPECT_EQ(a + b, 3);
+  }(s, t, many));
+}
+
+TEST(CompletionPage, Limits) {
+  using namespace std::chrono_literals;
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  std::stop_source source;
+  weir::sync_wait([](weir::completion c, std::stop_token token) -> weir::task<> {
+    const auto deadline = std::chrono::steady_clock::now() + 1h;
+    // [completion-limits]
+    bool in_time = co_await c.within(5s);                          // or c.by(deadline)
+    weir::awaited how = co_await weir::until(c, token);            // done, or stopped
+    weir::awaited else_late = co_await weir::until(c, token, 5s);  // or late
+    // [/completion-limits]
+    EXPECT_TRUE(in_time && co_await c.by(deadline));
+    EXPECT_EQ(how, weir::awaited::done);
+    EXPECT_EQ(else_late, weir::awaited::done);
+  }(s.completion(), source.get_token()));
 }
 
 }  // namespace
