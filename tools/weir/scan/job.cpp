@@ -8,7 +8,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <utility>
 #include <weir/error.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
+#include <weir/when_all_values.hpp>
 
 namespace weir::tool::scan {
 namespace {
@@ -42,32 +46,27 @@ void job::set(way how, parts which) {
   for (const stream& s : streams_) s.sync();
 }
 
-template <class Begin, class End>
-void job::run_chunks(std::uint64_t chunks, const Begin& begin, const End& end) {
+// [slots]
+template <class Each>
+void job::run_chunks(std::uint64_t chunks, const Each& each) {
   std::atomic<std::uint64_t> next = 0;
-  run_crew(plan_.readers, [&](int reader) {
-    std::vector<slot*> mine;
-    for (auto i = static_cast<std::size_t>(reader); i < slots_.size(); i += static_cast<std::size_t>(plan_.readers)) {
-      mine.push_back(&slots_[i]);
-    }
-    const auto finish = [&](slot& s) {
-      if (!s.busy()) return;
-      s.finish();
-      end(s, reader);
-    };
+  const auto chunk_after_chunk = [&](slot& s, int reader) -> task<> {
     try {
-      for (std::uint64_t chunk = next++; chunk < chunks; chunk = next++) {
-        finish(*mine.front());
-        begin(*mine.front(), chunk);
-        std::ranges::rotate(mine, mine.begin() + 1);  // the one that was started longest ago comes first
-      }
-      for (slot* const s : mine) finish(*s);
+      for (std::uint64_t chunk = next++; chunk < chunks; chunk = next++) co_await each(s, chunk, reader);
     } catch (...) {
       next = chunks;  // the others need not go on
       throw;
     }
+  };
+  run_crew(plan_.readers, [&](int reader) {
+    std::vector<task<>> mine;
+    for (auto i = static_cast<std::size_t>(reader); i < slots_.size(); i += static_cast<std::size_t>(plan_.readers)) {
+      mine.push_back(chunk_after_chunk(slots_[i], reader));
+    }
+    sync_wait(when_all(std::move(mine)));
   });
 }
+// [/slots]
 
 result job::run(way how, const watcher& watch) {
   set(how, {});
@@ -76,18 +75,16 @@ result job::run(way how, const watcher& watch) {
   std::vector<histogram> counts(static_cast<std::size_t>(plan_.readers));
 
   const auto start = clock::now();
-  run_chunks(
-      remainders.size(),
-      [&](slot& s, std::uint64_t chunk) {
-        const std::size_t bytes = plan_.bytes_of(chunk, file_.size());
-        file_.read(chunk * plan_.chunk_bytes, s.staged(bytes));
-        s.start(chunk, bytes);
-      },
-      [&](const slot& s, int reader) {
-        remainders[s.chunk()] = s.remainder();
-        add(counts[static_cast<std::size_t>(reader)], s.counts());
-        watch(s.bytes());
-      });
+  // [chunk]
+  run_chunks(remainders.size(), [&](slot& s, std::uint64_t chunk, int reader) -> task<> {
+    const std::size_t bytes = plan_.bytes_of(chunk, file_.size());
+    file_.read(chunk * plan_.chunk_bytes, s.staged(bytes));
+    co_await s.look_at(bytes);
+    remainders[chunk] = s.remainder();
+    add(counts[static_cast<std::size_t>(reader)], s.counts());
+    watch(bytes);
+  });
+  // [/chunk]
   // A CRC-32 begins with all bits set, and is the opposite of what remains in the end.
   std::uint32_t remainder = ~0u;
   for (std::uint64_t chunk = 0; chunk < remainders.size(); ++chunk) {
@@ -105,11 +102,8 @@ void job::fill_slots() {
   const std::uint64_t last_full = file_.size() - plan_.chunk_bytes;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     file_.read(std::min(i * plan_.chunk_bytes, last_full), slots_[i].staged(plan_.chunk_bytes));
-    slots_[i].start(i, plan_.chunk_bytes);
-  }
-  for (slot& s : slots_) {
-    s.finish();
-    expected_.push_back(s.remainder());
+    sync_wait(slots_[i].look_at(plan_.chunk_bytes));
+    expected_.push_back(slots_[i].remainder());
   }
 }
 
@@ -118,12 +112,11 @@ double job::run_in_memory(way how, parts which, std::uint64_t chunks) {
   set(how, which);
 
   const auto start = clock::now();
-  run_chunks(
-      chunks, [&](slot& s, std::uint64_t chunk) { s.start(chunk, plan_.chunk_bytes); },
-      [&](const slot& s, int) {
-        if (!which.kernels || s.remainder() == expected_[static_cast<std::size_t>(&s - slots_.data())]) return;
-        throw failure{"the kernels found something else in a chunk than they had found in it before"};
-      });
+  run_chunks(chunks, [&](slot& s, std::uint64_t, int) -> task<> {
+    co_await s.look_at(plan_.chunk_bytes);
+    if (!which.kernels || s.remainder() == expected_[static_cast<std::size_t>(&s - slots_.data())]) co_return;
+    throw failure{"the kernels found something else in a chunk than they had found in it before"};
+  });
   return seconds_since(start);
 }
 

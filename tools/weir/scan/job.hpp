@@ -48,9 +48,10 @@ class job {
   [[nodiscard]] double run_in_memory(way how, parts which, std::uint64_t chunks);
 
  private:
-  // Has the readers share out the chunks: begin(slot, chunk) starts one in a slot, end(slot, reader) comes when it is done.
-  template <class Begin, class End>
-  void run_chunks(std::uint64_t chunks, const Begin& begin, const End& end);
+  // Has the readers share out the chunks: each slot is a coroutine that has co_await each(slot, chunk, reader) for one chunk
+  // after the other, and a reader resumes those of its slots.
+  template <class Each>
+  void run_chunks(std::uint64_t chunks, const Each& each);
   void set(way how, parts which);
   void fill_slots();
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <weir/capture.hpp>
+#include <weir/completion.hpp>
 #include <weir/copy.hpp>
 #include <weir/fill.hpp>
 #include <weir/graph.hpp>
@@ -16,8 +17,7 @@ slot::slot(stream_ref s, const kernels& kernels, std::size_t chunk_bytes)
       staged_{chunk_bytes, s.device()},
       room_{s, whole_units(chunk_bytes)},
       found_{s, found_words},
-      told_{found_words, s.device()},
-      done_{s.device()} {
+      told_{found_words, s.device()} {
   // Pages are taken here, before anybody looks at the clock.
   std::ranges::fill(staged_, std::byte{0});
   fill(stream_, room_, std::byte{0});
@@ -50,22 +50,16 @@ void slot::queue(std::size_t bytes) {
 }
 // [/queue]
 
-void slot::start(std::uint64_t chunk, std::size_t bytes) {
+// [look-at]
+task<> slot::look_at(std::size_t bytes) {
   if (replayed_ && bytes == chunk_bytes_) {
     replayed_->launch(stream_);
   } else {
     queue(bytes);
   }
-  stream_.record(done_);
-  chunk_ = chunk;
-  bytes_ = bytes;
-  busy_ = true;
+  co_await stream_.completion();
+  told_[1] -= static_cast<std::uint32_t>(whole_units(bytes) - bytes);  // the zeros in front are none of the chunk's
 }
-
-void slot::finish() {
-  done_.sync();
-  busy_ = false;
-  told_[1] -= static_cast<std::uint32_t>(whole_units(bytes_) - bytes_);  // the zeros in front are none of the chunk's
-}
+// [/look-at]
 
 }  // namespace weir::tool::scan

@@ -8,10 +8,10 @@
 #include <optional>
 #include <span>
 #include <weir/buffer.hpp>
-#include <weir/event.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
+#include <weir/task.hpp>
 
 namespace weir::tool::scan {
 
@@ -24,8 +24,7 @@ struct parts {
 // Takes one chunk after the other, all in one stream:
 //
 //   file.read(position, s.staged(bytes));
-//   s.start(chunk, bytes);
-//   s.finish();                  // waits
+//   co_await s.look_at(bytes);
 //   s.remainder(), s.counts()
 //
 // Thread safety: as any object; different slots from different threads.
@@ -34,27 +33,22 @@ class slot {
   // The stream and the kernels have to be there for as long as the slot.
   slot(stream_ref s, const kernels& kernels, std::size_t chunk_bytes);
 
-  // What start() does from now on; `replay` has it launched from a graph, where the chunk is a full one. Not while it is busy.
+  // What look_at() does from now on; `replay` has it launched from a graph, where the chunk is a full one. Not while it is
+  // under way.
   void set(parts which, bool replay);
 
-  // Where a chunk of so many bytes comes from. Not while it is busy.
+  // Where a chunk of so many bytes comes from. Not while it is looked at.
   [[nodiscard]] std::span<std::byte> staged(std::size_t bytes) noexcept { return {staged_.data(), bytes}; }
 
-  // Queues the job; nothing waits on the host. The number of the chunk is for who asks for it afterwards.
-  void start(std::uint64_t chunk, std::size_t bytes);
-  [[nodiscard]] bool busy() const noexcept { return busy_; }
+  // Queues the job, and ends when it is done. Throws what it failed with.
+  [[nodiscard]] task<> look_at(std::size_t bytes);
 
-  // Blocks until it is done. Throws what it failed with.
-  void finish();
-
-  // Of the chunk that was finished last: what is joined to those of the chunks before it by crc32_combine, and how often each
+  // Of the chunk that was looked at last: what is joined to those of the chunks before it by crc32_combine, and how often each
   // byte comes.
   [[nodiscard]] std::uint32_t remainder() const noexcept { return told_[0]; }
   [[nodiscard]] std::span<const std::uint32_t, 256> counts() const noexcept {
     return std::span{told_}.subspan<1, 256>();
   }
-  [[nodiscard]] std::uint64_t chunk() const noexcept { return chunk_; }
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   void queue(std::size_t bytes);
@@ -66,12 +60,8 @@ class slot {
   buffer<std::byte> room_;  // whole units; a chunk lies at the end
   buffer<std::uint32_t> found_;
   pinned_buffer<std::uint32_t> told_;  // found_, on the host
-  event done_;
   parts parts_;
   std::optional<graph_exec> replayed_;
-  std::uint64_t chunk_ = 0;
-  std::size_t bytes_ = 0;
-  bool busy_ = false;
 };
 
 }  // namespace weir::tool::scan
