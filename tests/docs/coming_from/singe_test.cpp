@@ -73,6 +73,27 @@ TEST(ComingFromSinge, HostFunctions) {
   EXPECT_EQ(result, weir::errc::success);
 }
 
+TEST(ComingFromSinge, Futures) {
+  const weir::device gpu;
+  const weir::stream s{gpu};
+  const weir::graph_exec graph = weir::capture(s, [] {}).instantiate();
+  const weir::event event = s.record();
+  const auto add_up = [](weir::stream_ref on, weir::buffer<int>& into) { weir::fill(on, into, 3); };
+  weir::sync_wait([&]() -> weir::task<> {
+    // [singe-futures]
+    co_await s.completion();  // throws what the work failed with
+    weir::buffer<int> sum = co_await s.enqueue_async([&](weir::stream_ref on) {
+      weir::buffer<int> result{on, 1};
+      add_up(on, result);
+      return result;
+    });
+    co_await graph.launch_async(s);
+    co_await event.completion();
+    // [/singe-futures]
+    EXPECT_EQ(sum.size(), 1U);
+  }());
+}
+
 TEST(ComingFromSinge, RawHandles) {
   const weir::device gpu;
   weir::stream s{gpu};
