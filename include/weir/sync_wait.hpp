@@ -8,6 +8,7 @@
 #include <weir/resumed_hook.hpp>
 #include <weir/task.hpp>
 
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -45,7 +46,8 @@ task<await_result_t<A>> as_task(A&& awaited) {
 // the inner one has ended.
 // Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits; nothing has begun then.
 template <awaitable A>
-decltype(auto) sync_wait(A&& awaited, call_site at = call_site::current()) {
+requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
+    sync_wait(A&& awaited, call_site at = call_site::current()) {
   detail::loop_scope loop{at};
   task<await_result_t<A>> whole = detail::as_task(std::forward<A>(awaited));
   const detail::resumed_hook over{[](void* of) noexcept { static_cast<detail::loop_scope*>(of)->finish(); }, &loop};

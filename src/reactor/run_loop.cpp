@@ -42,16 +42,20 @@ run_loop& run_loop::enter() {
 }
 
 // Who still waits has nobody to look after him but the reactor's thread, which is needed until the last of them is told.
+// Mostly there is nobody, and the thread sleeps on.
 void run_loop::leave() noexcept {
   innermost = outer_;
   waiter_list left;
   {
     const std::lock_guard hold{lock_};
+    if (pending_.load() != 0) {
+      need(1);
+      leaves_some_ = true;
+    }
     runs_ = false;
     left = ready_;
     ready_ = {};
   }
-  need(1);
   while (completion_waiter* const next = left.take()) {
     waiter_list one;
     one.append(*next);
@@ -66,8 +70,9 @@ void run_loop::give_back_if_over() noexcept {
     if (runs_ || pooled_ || pending_.load() != 0) return;
     pooled_ = true;
     ++life_;
+    if (leaves_some_) need(-1);
+    leaves_some_ = false;
   }
-  need(-1);
   const std::lock_guard hold{pool_lock};
   next_ = pool;
   pool = this;

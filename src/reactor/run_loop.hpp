@@ -54,6 +54,7 @@ class run_loop {
   std::array<reactor*, most_reactors> reactors_{};  // that it has waited with in this life
   unsigned long long life_ = 1;
   bool runs_ = false;
+  bool leaves_some_ = false;  // to the reactor's thread
   bool pooled_ = false;
 
   std::atomic<int> pending_{0};

@@ -69,18 +69,20 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
 }  // namespace
 
 errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) noexcept {
+  errc outcome = where.ask(ticket);
+  if (outcome != errc::not_ready || timeout <= 0) return outcome;
+  if (where.is_told() && timeout == forever) {
+    where.wait_for_engine(ticket);
+    outcome = where.ask(ticket);
+    if (outcome != errc::not_ready) return outcome;
+  }
   const long long begin = steady_nanoseconds();
   const long long deadline = deadline_after(timeout);
   spin_budget& budget = where.home().budget;
   for (;;) {
-    errc outcome = where.ask(ticket);
-    if (outcome != errc::not_ready || timeout <= 0) return outcome;
-    if (where.is_told() && timeout == forever) {
-      where.wait_for_engine(ticket);
-      outcome = where.ask(ticket);
-      if (outcome != errc::not_ready) return outcome;
-    }
     if (where.is_told()) where.help_engine();
+    outcome = where.ask(ticket);
+    if (outcome != errc::not_ready) return outcome;
     const long long now = steady_nanoseconds();
     if (now >= deadline) return where.ask(ticket);
     if (now - begin >= budget.nanoseconds()) break;
@@ -88,7 +90,7 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
   }
   if (reactor::on_own_thread()) return keep_asking(where, ticket, deadline);
   try {
-    const errc outcome = sleep_until_told(where, ticket, deadline);
+    outcome = sleep_until_told(where, ticket, deadline);
     budget.learn(steady_nanoseconds() - begin);
     return outcome;
   } catch (const std::exception&) {
