@@ -93,6 +93,7 @@ TEST(Task, BeginsWhenItIsAwaited) {
 TEST(Task, OneThatWasMovedFromIsClosed) {
   task<int> first = give(1);
   task<int> second = std::move(first);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
   EXPECT_EQ(result_of([&] { static_cast<void>(sync_wait(std::move(first))); }), errc::closed);
   first = std::move(second);
   EXPECT_EQ(sync_wait(std::move(first)), 1);
@@ -211,6 +212,7 @@ TEST_P(SyncWait, NestsInWhatItResumes) {
 TEST_P(SyncWait, OnSeveralThreadsAtATime) {
   gate held{s};
   std::vector<std::jthread> threads;
+  threads.reserve(6);
   std::atomic<int> ended{0};
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
