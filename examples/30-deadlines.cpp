@@ -67,7 +67,7 @@ int main() {
 
   // Until somebody says so: here whoever ends the thread that waits. With a time it would end then, too.
   weir::awaited how = weir::awaited::done;
-  std::jthread waiting{[&](std::stop_token token) { how = weir::sync_wait(weir::until(end, std::move(token))); }};
+  std::jthread waiting{[&](std::stop_token token) { how = weir::sync_wait(weir::stop_when(end, std::move(token))); }};
   waiting.request_stop();
   waiting.join();
   std::printf("a thread that was told to stop: %s\n", how == weir::awaited::stopped ? "stopped" : "WRONG");

@@ -70,7 +70,7 @@ class WEIR_EXPORT completion {
   }
 
   // co_await c.within(5ms), c.by(deadline): bool; false if the time passed first. That ends the wait, and not the work. Throws
-  // as wait() does. For an end on request there is until() (weir/stop.hpp).
+  // as wait() does. For an end on request there is stop_when() (weir/stop.hpp).
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
     return detail::limited_awaiter{*this, detail::nanoseconds(timeout), at};

@@ -89,6 +89,17 @@ class [[nodiscard]] future {
     return completion().wait_until(deadline, at);
   }
 
+  // co_await f.within(5ms), f.by(deadline), f.outcome(): as those of the completion. The value stays where it is.
+  template <detail::duration_like Duration>
+  [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
+    return completion().within(timeout, at);
+  }
+  template <detail::time_point_like TimePoint>
+  [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
+    return completion().by(deadline, at);
+  }
+  [[nodiscard]] auto outcome() const { return completion().outcome(); }
+
   // Blocks until then.
   T& get(call_site at = call_site::current()) & {
     wait(at);

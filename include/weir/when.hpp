@@ -105,7 +105,7 @@ concept names_completion = std::convertible_to < const std::remove_cvref_t<C>
 //
 // co_await when_any(a, b, c): the number of the first that is settled, however it ended; the others are waited for no more.
 //
-// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. until() takes both, too.
+// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. stop_when() takes both, too.
 // Any number of sets may have the same completion, and a set may be awaited several times. Thread safety: as values.
 template <class... C>
 requires(sizeof...(C) != 0 && (detail::names_completion<C> && ...)) [[nodiscard]] auto when_all(C&&... all) {
@@ -126,13 +126,13 @@ requires(sizeof...(C) != 0 && (detail::names_completion<C> && ...)) [[nodiscard]
 }
 
 template <class Completions, detail::enough Many>
-[[nodiscard]] auto until(const detail::completion_set<Completions, Many>& set, std::stop_token token) {
+[[nodiscard]] auto stop_when(const detail::completion_set<Completions, Many>& set, std::stop_token token) {
   return detail::stoppable<detail::set_awaiter<Completions, Many, true>>{std::move(token), set, detail::forever,
                                                                          set.at};
 }
 template <class Completions, detail::enough Many, detail::duration_like Duration>
-[[nodiscard]] auto until(const detail::completion_set<Completions, Many>& set, std::stop_token token,
-                         const Duration& timeout) {
+[[nodiscard]] auto stop_when(const detail::completion_set<Completions, Many>& set, std::stop_token token,
+                             const Duration& timeout) {
   return detail::stoppable<detail::set_awaiter<Completions, Many, true>>{std::move(token), set,
                                                                          detail::nanoseconds(timeout), set.at};
 }

@@ -86,8 +86,10 @@ class lane {
 
   // Blocks until the point is reached, where the engine can be waited for; it may have failed then.
   void wait_for_engine(std::uint64_t ticket) noexcept;
-  // Lets the engine run what the oldest waiter waits for.
-  void help_engine() noexcept;
+  // Runs, on this thread, what the engine has to run for that point, or for the oldest that somebody waits for: false if
+  // nobody does.
+  void help_engine(std::uint64_t ticket) noexcept;
+  [[nodiscard]] bool help_engine() noexcept;
 
   lane* next = nullptr;  // in the reactor's list, or the pool's
   [[nodiscard]] lane* older() const noexcept { return older_; }

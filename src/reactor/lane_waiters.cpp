@@ -176,14 +176,25 @@ void lane::wait_for_engine(std::uint64_t ticket) noexcept {
   engine->wait(until);
 }
 
-void lane::help_engine() noexcept {
+bool lane::help_engine() noexcept {
+  std::uint64_t ticket = none;
+  {
+    const std::lock_guard hold{ring_lock_};
+    ticket = first_awaited_;
+  }
+  if (ticket == none) return false;
+  help_engine(ticket);
+  return true;
+}
+
+void lane::help_engine(std::uint64_t ticket) noexcept {
   const engine_services* engine = nullptr;
   work_point until;
   {
     const std::lock_guard hold{ring_lock_};
     engine = services();
-    if (engine == nullptr || first_awaited_ == none) return;
-    until = {line_, ring_[first_awaited_].what};
+    if (engine == nullptr || !ring_.holds(ticket)) return;
+    until = {line_, ring_[ticket].what};
   }
   engine->help(until);
 }

@@ -35,7 +35,7 @@ run_loop& run_loop::enter() {
     entered->reactors_ = {};
   }
   entered->finished_.store(false);
-  entered->newest_.store(nullptr);
+  entered->helped_count_ = 0;
   entered->outer_ = innermost;
   innermost = entered;
   return *entered;
@@ -97,7 +97,23 @@ void run_loop::join(completion_waiter& who, lane& where) noexcept {
   if (mine == nullptr || !mine->drives(where.home())) return;
   who.loop = mine;
   who.loop_life = mine->life_;
-  if (where.is_told()) mine->newest_.store(&where, std::memory_order_relaxed);
+  if (where.is_told()) mine->help(where);
+}
+
+// Of so many lanes that not all of them find room the engine's own threads see to the rest.
+void run_loop::help(lane& where) noexcept {
+  lane** const end = helped_.data() + helped_count_;
+  if (std::find(helped_.data(), end, &where) != end) return;
+  if (helped_count_ < helped_.size()) ++helped_count_;
+  helped_[helped_count_ - 1] = &where;
+}
+
+// One of the lanes has the engine run something for it. False if there is none.
+bool run_loop::help_next() noexcept {
+  if (helped_count_ == 0) return false;
+  helped_turn_ = (helped_turn_ + 1) % helped_count_;
+  if (!helped_[helped_turn_]->help_engine()) helped_[helped_turn_] = helped_[--helped_count_];
+  return true;
 }
 
 void run_loop::note_pending(int change) noexcept {
@@ -130,6 +146,7 @@ completion_waiter* run_loop::take() noexcept {
 void run_loop::run() noexcept {
   const bool nobody_else_drives = reactor::on_own_thread();
   long long since = steady_nanoseconds();
+  unsigned spins = 0;
   while (!finished_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = news_.load();
     if (completion_waiter* const next = take()) {
@@ -141,10 +158,10 @@ void run_loop::run() noexcept {
     for (reactor* const one : reactors_) {
       if (one != nullptr) static_cast<void>(one->drive(callers::any));
     }
-    if (lane* const helped = newest_.load(std::memory_order_relaxed)) helped->help_engine();
+    const bool helps = help_next();
     if (news_.load() != seen) continue;
     if (steady_nanoseconds() - since < budget_.nanoseconds()) {
-      pause();
+      spin_on(spins, helps);
     } else if (nobody_else_drives) {
       futex_wait_for(news_, seen, std::chrono::microseconds{20});
     } else {

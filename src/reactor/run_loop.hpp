@@ -45,6 +45,8 @@ class run_loop {
 
   [[nodiscard]] bool drives(reactor& one) noexcept;
   [[nodiscard]] completion_waiter* take() noexcept;
+  void help(lane& where) noexcept;
+  [[nodiscard]] bool help_next() noexcept;
   void sleep(std::uint32_t seen) noexcept;
   void need(int change) noexcept;
   void give_back_if_over() noexcept;
@@ -58,13 +60,17 @@ class run_loop {
   bool pooled_ = false;
 
   std::atomic<int> pending_{0};
-  std::atomic<lane*> newest_{nullptr};  // of those that the engine settles
   std::atomic<bool> finished_{false};
   std::atomic<std::uint32_t> news_{0};
   std::atomic<std::uint32_t> asleep_{0};
   spin_budget budget_;
-  run_loop* outer_ = nullptr;  // the thread's
-  run_loop* next_ = nullptr;   // the pool's
+
+  // The thread's own.
+  std::array<lane*, 64> helped_{};  // those that the engine settles, and this thread waits in
+  std::size_t helped_count_ = 0;
+  std::size_t helped_turn_ = 0;
+  run_loop* outer_ = nullptr;
+  run_loop* next_ = nullptr;  // the pool's
 };
 
 }  // namespace weir::detail

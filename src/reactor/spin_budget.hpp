@@ -1,10 +1,24 @@
 // reactor/spin_budget.hpp - for how long it pays to look again and again before sleeping.
 #pragma once
 
+#include "driver/spin_lock.hpp"
+
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 
 namespace weir::detail {
+
+// Between two looks. What the engine runs, it may run on this thread's processor: then that is given away now and then.
+inline void spin_on(unsigned& spins, bool for_the_engine) noexcept {
+  constexpr unsigned spins_between_yields = 16;
+  if (for_the_engine && ++spins % spins_between_yields == 0) {
+    sched_yield();
+  } else {
+    pause();
+  }
+}
 
 // Learns from how long waits have taken lately. A thread that spins sees the end of work 4 us after it on a GPU, one that
 // sleeps much later: so waits that are mostly short are spun through whole, and where they are mostly long hardly any time

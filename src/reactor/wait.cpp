@@ -79,14 +79,15 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
   const long long begin = steady_nanoseconds();
   const long long deadline = deadline_after(timeout);
   spin_budget& budget = where.home().budget;
+  unsigned spins = 0;
   for (;;) {
-    if (where.is_told()) where.help_engine();
+    if (where.is_told()) where.help_engine(ticket);
     outcome = where.ask(ticket);
     if (outcome != errc::not_ready) return outcome;
     const long long now = steady_nanoseconds();
     if (now >= deadline) return where.ask(ticket);
     if (now - begin >= budget.nanoseconds()) break;
-    pause();
+    spin_on(spins, where.is_told());
   }
   if (reactor::on_own_thread()) return keep_asking(where, ticket, deadline);
   try {

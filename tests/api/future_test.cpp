@@ -117,6 +117,17 @@ TEST_P(Future, IsAwaited) {
   EXPECT_EQ(sync_wait(seven(s)).x.data()[0], 7);
 }
 
+TEST_P(Future, IsAwaitedWithAnEnd) {
+  gate held{s};
+  future<result> f = seven(s);
+  EXPECT_FALSE(sync_wait(f.within(1ms)));
+  EXPECT_FALSE(sync_wait(f.by(std::chrono::steady_clock::now())));
+  held.open();
+  EXPECT_EQ(sync_wait(f.outcome()), errc::success);
+  EXPECT_TRUE(sync_wait(f.within(1h)));
+  EXPECT_EQ(f.get().x.data()[0], 7);
+}
+
 TEST_P(Future, OfWorkWithoutAValue) {
   pinned_buffer<int> x{1};
   x.data()[0] = 0;

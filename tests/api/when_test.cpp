@@ -292,16 +292,16 @@ TEST_P(When, AStopEndsAWaitAndNotTheWork) {
   const completion c = s.completion();
   std::stop_source source;
   const std::jthread stops{[&] { source.request_stop(); }};
-  EXPECT_EQ(sync_wait(until(c, source.get_token())), awaited::stopped);
-  EXPECT_EQ(sync_wait(until(c, source.get_token())), awaited::stopped);
-  EXPECT_EQ(sync_wait(until(c, std::stop_token{}, 1ms)), awaited::late);
-  EXPECT_EQ(sync_wait(until(when_all(c, c), source.get_token())), awaited::stopped);
-  EXPECT_EQ(sync_wait(until(when_any(c, c), source.get_token())), std::nullopt);
-  EXPECT_EQ(sync_wait(until(when_any(c, c), std::stop_token{}, 1ms)), std::nullopt);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{}, 1ms)), awaited::late);
+  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), std::nullopt);
+  EXPECT_EQ(sync_wait(stop_when(when_any(c, c), std::stop_token{}, 1ms)), std::nullopt);
   held.open();
-  EXPECT_EQ(sync_wait(until(c, std::stop_token{})), awaited::done);
-  EXPECT_EQ(sync_wait(until(c, source.get_token())), awaited::done);
-  EXPECT_EQ(sync_wait(until(when_any(c, c), source.get_token())), 0U);
+  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{})), awaited::done);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::done);
+  EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), 0U);
 }
 
 TEST_P(When, AStopDoesNotResumeInsideOfTheRequest) {
@@ -309,7 +309,7 @@ TEST_P(When, AStopDoesNotResumeInsideOfTheRequest) {
   std::stop_source source;
   std::promise<std::thread::id> resumed;
   [](completion c, std::stop_token token, std::promise<std::thread::id>& told) -> detached {
-    static_cast<void>(co_await until(c, token));
+    static_cast<void>(co_await stop_when(c, token));
     told.set_value(std::this_thread::get_id());
   }(s.completion(), source.get_token(), resumed);
   source.request_stop();
@@ -324,8 +324,9 @@ TEST_P(When, StopsRaceWithTheEndAndWithDeadlines) {
     std::stop_source source;
     const std::jthread opens{[&] { held.open(); }};
     const std::jthread stops{[&] { source.request_stop(); }};
-    static_cast<void>(sync_wait(until(when_all(c, t.completion()), source.get_token(), std::chrono::microseconds{i})));
-    static_cast<void>(sync_wait(until(c, source.get_token())));
+    static_cast<void>(
+        sync_wait(stop_when(when_all(c, t.completion()), source.get_token(), std::chrono::microseconds{i})));
+    static_cast<void>(sync_wait(stop_when(c, source.get_token())));
     c.wait();
   }
 }

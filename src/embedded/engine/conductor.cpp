@@ -51,16 +51,20 @@ void conductor::submitted(timeline& line) noexcept {
 
 void conductor::conduct(point until) noexcept {
   while (!until.reached()) {
-    bool moved = false;
-    {
-      const std::lock_guard lock{stepping_};
-      const bool aside = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
-      moved = aside ? step() : step_towards(until);
-      if (!moved) moved = aside ? step_towards(until) : step();
-    }
-    activity_.fetch_add(1, std::memory_order_relaxed);
-    if (!moved && !until.reached()) std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
+    if (!step_for(until) && !until.reached()) std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
   }
+}
+
+bool conductor::step_for(point until) noexcept {
+  bool moved = false;
+  {
+    const std::lock_guard lock{stepping_};
+    const bool aside = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
+    moved = aside ? step() : step_towards(until);
+    if (!moved) moved = aside ? step_towards(until) : step();
+  }
+  activity_.fetch_add(1, std::memory_order_relaxed);
+  return moved;
 }
 
 bool conductor::step() noexcept {

@@ -33,6 +33,8 @@ class conductor {
 
   // Makes steps until the point is reached.
   void conduct(point until) noexcept;
+  // Makes one of these steps; false if nothing can be run just now.
+  bool step_for(point until) noexcept;
 
   // A thread to which a step had passed on a timeline has run an operation of it, and has let go of it.
   void ran_elsewhere() noexcept;

@@ -104,7 +104,13 @@ void wait(point until) noexcept {
 }
 
 void help_once(point until) noexcept {
-  if (!until.reached() && scheduler::instance().kind() == schedule_kind::parallel) help(until);
+  if (until.reached()) return;
+  scheduler& s = scheduler::instance();
+  if (s.stepping()) {
+    s.step_for(until);
+  } else if (s.kind() == schedule_kind::parallel) {
+    help(until);
+  }
 }
 
 void wait_for_host(point until) noexcept {

@@ -128,9 +128,9 @@ TEST(CompletionPage, Limits) {
   weir::sync_wait([](weir::completion c, std::stop_token token) -> weir::task<> {
     const auto deadline = std::chrono::steady_clock::now() + 1h;
     // [completion-limits]
-    bool in_time = co_await c.within(5s);                          // or c.by(deadline)
-    weir::awaited how = co_await weir::until(c, token);            // done, or stopped
-    weir::awaited else_late = co_await weir::until(c, token, 5s);  // or late
+    bool in_time = co_await c.within(5s);                              // or c.by(deadline)
+    weir::awaited how = co_await weir::stop_when(c, token);            // done, or stopped
+    weir::awaited else_late = co_await weir::stop_when(c, token, 5s);  // or late
     // [/completion-limits]
     EXPECT_TRUE(in_time && co_await c.by(deadline));
     EXPECT_EQ(how, weir::awaited::done);
