@@ -6,7 +6,8 @@ set(WEIR_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(
   TARGETS weir weir_static
   EXPORT weirTargets
-  FILE_SET HEADERS)
+  FILE_SET HEADERS
+  FILE_SET interop)
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${WEIR_CMAKE_DIR})
 
 # The drop-in has a folder of its own: in the linker's path it would hide the driver of a GPU.

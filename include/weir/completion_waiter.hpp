@@ -1,6 +1,7 @@
 // weir/completion_waiter.hpp - whoever waits for the end of work, as the reactor knows it.
 #pragma once
 
+#include <weir/call_site.hpp>
 #include <weir/errc.hpp>
 #include <weir/export.hpp>
 
@@ -56,5 +57,14 @@ struct wait_timer {
 [[nodiscard]] WEIR_EXPORT bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who);
 // True if it is not told and never will be.
 [[nodiscard]] WEIR_EXPORT bool take_back(lane& where, completion_waiter& who) noexcept;
+
+// Has a waiter that waits no more told of its outcome, as if that had just been found out; inside of this call only if its
+// teller is `any`, or in a forked child, which has no other thread. `where` may be null. Begins the reactor's thread at the
+// first use. Throws std::system_error, with nothing done.
+WEIR_EXPORT void tell_soon(lane* where, completion_waiter& who);
+
+// Throws what a point is settled with, unless that is success: then what a host function of the stream has thrown, if one has.
+WEIR_EXPORT void throw_outcome(const lane* where, unsigned long long ticket, errc outcome, const char* call,
+                               call_site at);
 
 }  // namespace weir::detail

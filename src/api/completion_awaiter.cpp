@@ -55,11 +55,7 @@ void completion_call::begin(const completion& after) {
   lane* const where = completion_access::where(after);
   if (where != nullptr && add_waiter(*where, completion_access::ticket(after), *this)) return;
   if (where == nullptr) outcome = errc::success;
-  reactor& home = where != nullptr ? where->home() : reactor::of(0);
-  home.start_thread();
-  waiter_list now;
-  now.append(*this);
-  home.deliver(now, callers::any);
+  tell_soon(where, *this);
 }
 
 void completion_call::report_exception() noexcept { raise_to_hook(std::current_exception()); }

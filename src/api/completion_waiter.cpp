@@ -7,6 +7,7 @@
 #include "driver/forked_child.hpp"
 #include "reactor/lane.hpp"
 #include "reactor/reactor.hpp"
+#include "reactor/waiter_list.hpp"
 
 #include <optional>
 
@@ -35,5 +36,17 @@ bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who) 
 }
 
 bool take_back(lane& where, completion_waiter& who) noexcept { return !in_forked_child() && where.remove(who); }
+
+void tell_soon(lane* where, completion_waiter& who) {
+  if (in_forked_child()) {
+    who.told(who, who.outcome);
+    return;
+  }
+  reactor& home = where != nullptr ? where->home() : reactor::of(0);
+  home.start_thread();
+  waiter_list now;
+  now.append(who);
+  home.deliver(now, callers::any);
+}
 
 }  // namespace weir::detail

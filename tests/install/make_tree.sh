@@ -10,6 +10,7 @@ mv "$tree.before" "$tree"
 
 # The tool finds its library relative to itself, and the drop-in keeps out of the way of a real driver.
 "$tree/bin/weir" --version
+test -f "$tree/include/weir/interop/asio.hpp"
 find "$tree" -path '*/weir/libcuda.so.1' | grep -q . || { echo "no drop-in below $tree"; exit 1; }
 if grep -rlF "$tree.before" "$tree" --include='*.cmake' --include='*.pc'; then
   echo "the files above name the place of the first installation"

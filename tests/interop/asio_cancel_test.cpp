@@ -1,0 +1,362 @@
+// asio_cancel_test.cpp - waits of Asio's that end before the work: cancelled, or with their context.
+#include <weir/interop/asio.hpp>
+
+#include <weir/buffer.hpp>
+#include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/fill.hpp>
+#include <weir/future.hpp>
+#include <weir/stream.hpp>
+
+#include <array>
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/error.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
+#include <asio/experimental/deferred.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::failing_table;
+using test::gate;
+using namespace std::chrono_literals;
+
+// Once as it comes, and once with a table over the driver's, where points are events that are asked.
+class AsioCancel : public ::testing::TestWithParam<bool> {
+ protected:
+  AsioCancel() {
+    if (GetParam()) calls.emplace();
+  }
+
+  device gpu;
+  std::optional<failing_table> calls;
+  stream s{gpu};
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, AsioCancel, ::testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+
+bool was_cancelled(const std::exception_ptr& failure) {
+  if (failure == nullptr) return false;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::system_error& e) {
+    return e.code() == asio::error::operation_aborted;
+  }
+}
+
+TEST_P(AsioCancel, EndsTheWaitAndNotTheWork) {
+  using type = asio::cancellation_type;
+  for (const type how : {type::terminal, type::partial, type::total, type::all}) {
+    asio::io_context io;
+    asio::cancellation_signal signal;
+    std::exception_ptr told;
+    bool inside = true;
+    gate held{s};
+    const completion c = s.completion();
+    async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
+                 told = failure;
+                 EXPECT_FALSE(inside);
+               }));
+    signal.emit(type::none);
+    EXPECT_EQ(io.poll(), 0U);
+    signal.emit(how);
+    signal.emit(how);  // it is on its way already
+    inside = false;
+    io.run();
+    EXPECT_TRUE(was_cancelled(told));
+    EXPECT_EQ(c.status(), errc::not_ready);
+    held.open();
+    c.wait();
+  }
+}
+
+TEST_P(AsioCancel, ComesTooLate) {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  gate held{s};
+  const completion c = s.completion();
+  int called = 0;
+  async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
+               ++called;
+               EXPECT_EQ(failure, nullptr);
+             }));
+  held.open();
+  io.run();
+  signal.emit(asio::cancellation_type::all);  // of a wait that is over
+  io.restart();
+
+  // Its place has another one by now, which the old signal does not know.
+  gate again{s};
+  asio::cancellation_signal other;
+  async_wait(io, s.completion(), asio::bind_cancellation_slot(other.slot(), [&](std::exception_ptr failure) {
+               ++called;
+               EXPECT_EQ(failure, nullptr);
+             }));
+  signal.emit(asio::cancellation_type::all);
+  again.open();
+  io.run();
+  EXPECT_EQ(called, 2);
+}
+
+TEST_P(AsioCancel, WithoutAnExecutorTheReactorTells) {
+  asio::cancellation_signal signal;
+  std::promise<std::thread::id> there;
+  gate held{s};
+  async_wait(s.completion(), asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
+               EXPECT_TRUE(was_cancelled(failure));
+               there.set_value(std::this_thread::get_id());
+             }));
+  signal.emit(asio::cancellation_type::terminal);
+  EXPECT_NE(there.get_future().get(), std::this_thread::get_id());
+}
+
+// The value is kept for the work, and destroyed afterwards.
+TEST_P(AsioCancel, DropsAFuture) {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::exception_ptr told;
+  const auto value = std::make_shared<int>(0);
+  gate held{s};
+  async_wait(io, s.enqueue_async([&] { return value; }),
+             asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure, std::shared_ptr<int> none) {
+               told = failure;
+               EXPECT_EQ(none, nullptr);
+             }));
+  signal.emit(asio::cancellation_type::total);
+  io.run();
+  EXPECT_TRUE(was_cancelled(told));
+  EXPECT_EQ(value.use_count(), 2);
+  held.open();
+  while (value.use_count() != 1) std::this_thread::yield();
+}
+
+TEST_P(AsioCancel, ACoroutineIsCancelled) {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  gate held{s};
+  std::exception_ptr told;
+  bool through = false;
+  const auto work = [&]() -> asio::awaitable<void> {
+    co_await async_wait(s.completion(), asio::use_awaitable);
+    through = true;
+  };
+  asio::co_spawn(io, work(),
+                 asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) { told = failure; }));
+  io.poll();
+  signal.emit(asio::cancellation_type::terminal);
+  io.run();
+  EXPECT_TRUE(was_cancelled(told));
+  EXPECT_FALSE(through);
+}
+
+// A deadline, as Asio's users write it.
+TEST_P(AsioCancel, ATimerGoesFirst) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::io_context io;
+  gate held{s};
+  const auto work = [&]() -> asio::awaitable<std::size_t> {
+    asio::steady_timer timer{io, 1ms};
+    const auto first =
+        co_await (async_wait(s.completion(), asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+    co_return first.index();
+  };
+  std::future<std::size_t> first = asio::co_spawn(io, work(), asio::use_future);
+  io.run();
+  EXPECT_EQ(first.get(), 1U);
+}
+
+TEST_P(AsioCancel, ATimerComesLater) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::io_context io;
+  gate held{s};
+  const auto work = [&]() -> asio::awaitable<std::size_t> {
+    asio::steady_timer timer{io, 1h};
+    const auto first =
+        co_await (async_wait(s.completion(), asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+    co_return first.index();
+  };
+  std::future<std::size_t> first = asio::co_spawn(io, work(), asio::use_future);
+  io.poll();
+  held.open();
+  io.run();
+  EXPECT_EQ(first.get(), 0U);
+}
+
+TEST_P(AsioCancel, AGroupIsCancelled) {
+  using namespace asio::experimental;
+  asio::io_context io;
+  stream t{gpu};
+  gate held{s};
+  gate also{t};
+  const completion c = s.completion();
+  const completion d = t.completion();
+  std::array<std::size_t, 2> order{};
+  std::exception_ptr first = std::make_exception_ptr(0);
+  std::exception_ptr second;
+  make_parallel_group(async_wait(io, c, deferred), async_wait(io, d, deferred))
+      .async_wait(wait_for_one(), asio::bind_executor(io, [&](std::array<std::size_t, 2> in, std::exception_ptr of_c,
+                                                              std::exception_ptr of_d) {
+                    order = in;
+                    first = of_c;
+                    second = of_d;
+                  }));
+  held.open();
+  io.run();
+  EXPECT_EQ(order[0], 0U);
+  EXPECT_EQ(first, nullptr);
+  EXPECT_TRUE(was_cancelled(second));
+}
+
+// Whichever comes first: every handler is called once.
+TEST_P(AsioCancel, RacesWithTheEndOfTheWork) {
+  asio::thread_pool pool{2};
+  constexpr int rounds = 200;
+  std::atomic<int> called{0};
+  for (int i = 0; i < rounds; ++i) {
+    const auto strand = asio::make_strand(pool);
+    auto signal = std::make_shared<asio::cancellation_signal>();
+    gate held{s};
+    const completion c = s.completion();
+    asio::post(strand, [&, c, signal, strand] {
+      async_wait(c, asio::bind_executor(strand, asio::bind_cancellation_slot(
+                                                    signal->slot(), [&, signal](std::exception_ptr) { ++called; })));
+      asio::post(strand, [signal] { signal->emit(asio::cancellation_type::terminal); });
+    });
+    held.open();
+  }
+  pool.join();
+  EXPECT_EQ(called, rounds);
+}
+
+// The handler goes with its context, uncalled, as those of Asio's own operations do.
+TEST_P(AsioCancel, AContextThatEndsTakesItsWaitsAlong) {
+  const auto kept = std::make_shared<int>(0);
+  gate held{s};
+  const completion c = s.completion();
+  bool called = false;
+  {
+    asio::io_context io;
+    asio::cancellation_signal signal;
+    async_wait(io, c, [&, kept](std::exception_ptr) { called = true; });
+    async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&, kept](std::exception_ptr) { called = true; }));
+    asio::co_spawn(
+        io,
+        [](completion awaited, std::shared_ptr<int>) -> asio::awaitable<void> {
+          co_await async_wait(awaited, asio::use_awaitable);
+        }(c, kept),
+        asio::detached);
+    io.poll();
+    EXPECT_GT(kept.use_count(), 1);
+  }
+  EXPECT_EQ(kept.use_count(), 1);
+  held.open();
+  c.wait();
+  EXPECT_FALSE(called);
+}
+
+TEST_P(AsioCancel, AContextMayEndAtAnyTime) {
+  constexpr int rounds = 200;
+  constexpr int waits = 8;
+  std::atomic<int> alive{0};
+  struct one {
+    explicit one(std::atomic<int>& n) : count{&n} { ++n; }
+    one(one&& other) noexcept : count{std::exchange(other.count, nullptr)} {}
+    one(const one&) = delete;
+    one& operator=(const one&) = delete;
+    ~one() {
+      if (count != nullptr) --*count;
+    }
+    std::atomic<int>* count;
+  };
+  for (int i = 0; i < rounds; ++i) {
+    auto io = std::make_unique<asio::io_context>();
+    auto held = std::make_unique<gate>(s);
+    buffer<int> x{s, 1};
+    for (int k = 0; k < waits; ++k) {
+      fill(s, x, k);
+      async_wait(*io, s.completion(), [n = one{alive}](std::exception_ptr) {});
+    }
+    held->open();
+    if (i % 2 == 0) io->poll();
+    io.reset();
+    EXPECT_EQ(alive, 0);
+  }
+  s.sync();
+}
+
+// The reactor's thread has found the end for all three, and is held up by one of those without a context.
+TEST_P(AsioCancel, AContextMayEndBeforeItsWaitIsTold) {
+  auto io = std::make_unique<asio::io_context>();
+  const auto kept = std::make_shared<int>(0);
+  std::promise<void> entered;
+  std::promise<void> go_on;
+  std::promise<void> both;
+  std::atomic<int> calls_in_place{0};
+  const auto hold_up = [&](std::exception_ptr) {
+    if (calls_in_place++ == 1) return both.set_value();
+    entered.set_value();
+    go_on.get_future().wait();
+  };
+  gate held{s};
+  const completion c = s.completion();
+  async_wait(c, hold_up);
+  async_wait(*io, c, [kept](std::exception_ptr) {});
+  async_wait(c, hold_up);
+  held.open();
+  entered.get_future().wait();
+  io.reset();
+  EXPECT_EQ(kept.use_count(), 1);
+  go_on.set_value();
+  both.get_future().wait();
+}
+
+// It does not matter who was there first.
+TEST_P(AsioCancel, WaitsOutliveTheirStreams) {
+  asio::io_context io;
+  int called = 0;
+  for (int i = 0; i < 20; ++i) {
+    const stream t{gpu};
+    buffer<int> x{t, 1};
+    fill(t, x, i);
+    async_wait(io, t.completion(), [&](std::exception_ptr failure) {
+      EXPECT_EQ(failure, nullptr);
+      ++called;
+    });
+  }
+  io.run();
+  EXPECT_EQ(called, 20);
+}
+
+}  // namespace
+}  // namespace weir
