@@ -1,7 +1,9 @@
 // harness/memory.hpp - how much memory this process has.
 #pragma once
 
+#include <malloc.h>
 #include <unistd.h>
+
 #include <fstream>
 
 namespace bench {
@@ -13,6 +15,12 @@ namespace bench {
   double resident = 0;
   statm >> all >> resident;
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1024.0 * 1024.0);
+}
+
+// Bytes that are allocated by malloc() now, with what that needs itself.
+[[nodiscard]] inline double allocated_bytes() {
+  const struct mallinfo2 now = ::mallinfo2();
+  return static_cast<double>(now.uordblks + now.hblkhd);
 }
 
 }  // namespace bench

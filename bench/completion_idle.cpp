@@ -1,0 +1,61 @@
+// completion_idle.cpp - does a program that awaits long work use the processor meanwhile, or one that has awaited some?
+#include "completion/detached.hpp"
+#include "harness/figure.hpp"
+#include "harness/timing.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <weir/completion.hpp>
+#include <weir/host_function.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int waits = 20;
+constexpr std::chrono::milliseconds length{50};
+constexpr std::chrono::milliseconds settling{300};
+constexpr std::chrono::seconds watched{1};
+
+detached count_end(weir::completion what, std::atomic<int>& ended) {
+  co_await what;
+  ended.fetch_add(1);
+  ended.notify_one();
+}
+
+// One stream after the other is held for 50 ms by a host function that sleeps: who would have to look for the end of that
+// is the reactor alone.
+void await_long_work() {
+  const weir::stream stream{weir::device{}};
+  std::atomic<int> ended{0};
+  for (int i = 0; i < waits; ++i) {
+    weir::launch_host(stream, [] { std::this_thread::sleep_for(length); });
+    count_end(stream.completion(), ended);
+    ended.wait(i);
+  }
+}
+
+// Percent of one processor.
+template <class Work>
+double processor_share(const Work& work) {
+  const auto used = processor_clock::now();
+  const double time = time_once(work);
+  return std::chrono::duration<double, std::nano>{processor_clock::now() - used}.count() / time * 100;
+}
+
+double measure_long_wait() { return processor_share(await_long_work); }
+
+double measure_afterwards() {
+  await_long_work();
+  std::this_thread::sleep_for(settling);
+  return processor_share([] { std::this_thread::sleep_for(watched); });
+}
+
+const registration long_wait{
+    {.name = "completion/long_wait", .unit = "% of a processor", .budget = 1, .measure = measure_long_wait}};
+const registration afterwards{
+    {.name = "completion/afterwards", .unit = "% of a processor", .budget = 0.1, .measure = measure_afterwards}};
+
+}  // namespace
+}  // namespace bench

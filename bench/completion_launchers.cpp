@@ -1,0 +1,144 @@
+// completion_launchers.cpp - what does a thread that launches kernels lose beside a reactor that asks the driver?
+#include "completion/detached.hpp"
+#include "completion/held_streams.hpp"
+#include "harness/figure.hpp"
+#include "harness/raw.hpp"
+#include "harness/timing.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <utility>
+#include <vector>
+#include <weir/completion.hpp>
+#include <weir/launch.hpp>
+#include <weir/program.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+// Who asks meanwhile whether the work of other streams is done.
+enum class asking { nobody, reactor, query_loop };
+
+// Keeps two streams busy with work of 100 us that overlaps, so that there is always a completion pending, and the reactor,
+// for which such waits are short, spins. The same work is queued, and its completions are made, where nobody asks.
+class background {
+ public:
+  background() : thread_{[this] { run(); }}, queries_{[this] { query(); }} {}
+  background(const background&) = delete;
+  background& operator=(const background&) = delete;
+  ~background() {
+    ends_ = true;
+    thread_.join();
+    queries_.join();
+  }
+
+  // Returns when it is so.
+  void let(asking who) {
+    who_ = who;
+    const int then = rounds_.load() + 10;  // what was asked for before has ended
+    while (rounds_.load() < then) std::this_thread::yield();
+  }
+
+ private:
+  static constexpr std::chrono::microseconds length{50};
+
+  detached note_end(weir::completion what) {
+    co_await what;
+    pending_.fetch_sub(1);
+  }
+
+  void run() {
+    const weir::context_scope current{weir::device{}};
+    for (std::size_t i = 0; !ends_; i = 1 - i) {
+      held_.hold(i);
+      const weir::completion end = held_.streams()[i].completion();
+      if (who_ == asking::reactor) {
+        pending_.fetch_add(1);
+        note_end(end);
+      }
+      const auto until = clock::now() + length;
+      while (clock::now() < until) {
+      }
+      held_.release(1 - i);
+      rounds_.fetch_add(1);
+    }
+    held_.release(0);
+    held_.release(1);
+    while (pending_.load() != 0) std::this_thread::yield();
+  }
+
+  // Without a pause, of an event that stays pending.
+  void query() {
+    const weir::context_scope current{weir::device{}};
+    held_streams held{1};
+    const raw_event event;
+    held.hold(0);
+    ok(raw().cuEventRecord(event, held.streams()[0].get()));
+    while (!ends_) {
+      if (who_ == asking::query_loop) {
+        static_cast<void>(raw().cuEventQuery(event));
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds{100});
+      }
+    }
+  }
+
+  held_streams held_{2};
+  std::atomic<bool> ends_{false};
+  std::atomic<asking> who_{asking::nobody};
+  std::atomic<int> rounds_{0};
+  std::atomic<int> pending_{0};
+  std::thread thread_;
+  std::thread queries_;
+};
+
+constexpr const char* source = R"(extern "C" __global__ void nothing() {})";
+
+// Percent of the launches that a thread makes a second where nobody asks. The three take turns; of each, the median of
+// many short runs.
+struct losses {
+  double beside_reactor;
+  double beside_query_loop;
+};
+
+losses measure() {
+  constexpr int rounds = 60;
+  constexpr int launches = 400;
+  const weir::device gpu;
+  const weir::stream stream{gpu};
+  const weir::kernel nothing = weir::program{source}.compile(gpu).kernel("nothing");
+  background others;
+  std::vector<double> times[3];
+  for (int round = 0; round < 3 * rounds; ++round) {
+    const int turn = round % 3;
+    others.let(static_cast<asking>(turn));
+    times[turn].push_back(time_once([&] {
+      for (int i = 0; i < launches; ++i) weir::launch(stream, {}, nothing);
+    }));
+    stream.sync();
+  }
+  const double alone = median(times[0]);
+  const auto loss = [&](asking who) { return (1 - alone / median(times[static_cast<int>(who)])) * 100; };
+  return {loss(asking::reactor), loss(asking::query_loop)};
+}
+
+const losses& measured() {
+  static const losses once = measure();
+  return once;
+}
+
+const registration reactor{{.name = "completion/launchers_lose",
+                            .unit = "% of launches a second",
+                            .budget = 3,
+                            .runs_on = on::gpu,
+                            .measure = [] { return measured().beside_reactor; }}};
+const registration query_loop{
+    {.name = "completion/launchers_lose/query", .unit = "% beside a query loop", .runs_on = on::gpu, .measure = [] {
+       return measured().beside_query_loop;
+     }}};
+
+}  // namespace
+}  // namespace bench

@@ -1,0 +1,127 @@
+// completion_many.cpp - what do 100 000 completions cost that are pending at a time, over 32 streams?
+#include "completion/detached.hpp"
+#include "completion/held_streams.hpp"
+#include "harness/figure.hpp"
+#include "harness/memory.hpp"
+#include "harness/timing.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+#include <weir/completion.hpp>
+#include <weir/driver.hpp>
+#include <weir/fill.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr std::size_t streams = 32;
+constexpr std::size_t all = 100'000;
+
+struct costs {
+  double bytes = std::numeric_limits<double>::infinity();
+  double nanoseconds = bytes;
+  double resumed = 0;  // millions a second
+};
+
+struct tally {
+  std::atomic<std::size_t> resumed{0};
+  clock::time_point last;
+};
+
+detached count_end(weir::completion what, tally& in) {
+  co_await what;
+  if (in.resumed.fetch_add(1, std::memory_order_relaxed) + 1 != all) co_return;
+  in.last = clock::now();
+  in.resumed.fetch_add(1);
+  in.resumed.notify_one();
+}
+
+// On the embedded driver each is of its own point, with a set of 4 bytes before it. A GPU's driver has its caller wait when
+// a stream has some 1000 operations ahead of it, so there each of 125 points of a stream is awaited 25 times.
+class crowd {
+ public:
+  crowd() : is_embedded_{weir::current_driver().kind == weir::driver_kind::embedded} {
+    points_.reserve(streams * points());
+    run(false);  // what the sets need is there from now on
+  }
+
+  costs measure() {
+    costs best;
+    for (int i = 0; i < 3; ++i) {
+      const double without = run(false).nanoseconds;
+      costs with = run(true);
+      best.bytes = std::min(best.bytes, with.bytes);
+      best.nanoseconds = std::min(best.nanoseconds, with.nanoseconds - without);
+      best.resumed = std::max(best.resumed, with.resumed);
+    }
+    return best;
+  }
+
+ private:
+  [[nodiscard]] std::size_t points() const { return is_embedded_ ? all / streams : 125; }
+
+  costs run(bool completions) {
+    points_.clear();
+    for (std::size_t i = 0; i < streams; ++i) held_.hold(i);
+    for (std::size_t i = 0; i < streams; ++i) {
+      while (!is_embedded_ && !held_.has_begun(i)) {
+      }
+    }
+    tally counted;
+    const double before = allocated_bytes();
+    const double time = time_once([&] {
+      for (std::size_t i = 0; i < points(); ++i) {
+        for (const weir::stream& stream : held_.streams()) {
+          if (is_embedded_) weir::fill(stream, word_, 0u);
+          if (!completions) continue;
+          points_.push_back(stream.completion());
+          count_end(points_.back(), counted);
+        }
+      }
+    });
+    if (completions) {
+      for (std::size_t more = points_.size(); more < all; ++more) count_end(points_[more % points_.size()], counted);
+    }
+    costs of;
+    of.bytes = (allocated_bytes() - before) / static_cast<double>(all);
+    of.nanoseconds = time / static_cast<double>(streams * points());
+    const auto opened = clock::now();
+    for (std::size_t i = 0; i < streams; ++i) held_.release(i);
+    for (const weir::stream& stream : held_.streams()) stream.sync();
+    if (completions) {
+      for (std::size_t now = 0; (now = counted.resumed.load()) != all + 1;) counted.resumed.wait(now);
+      of.resumed = static_cast<double>(all) / std::chrono::duration<double, std::micro>{counted.last - opened}.count();
+    }
+    return of;
+  }
+
+  bool is_embedded_;
+  held_streams held_{streams};
+  weir::pinned_buffer<unsigned> word_{1};
+  std::vector<weir::completion> points_;
+};
+
+const costs& measured() {
+  static const costs once = crowd{}.measure();
+  return once;
+}
+
+const registration bytes{{.name = "completion/many/memory", .unit = "bytes each", .budget = 200, .measure = [] {
+                            return measured().bytes;
+                          }}};
+const registration make{{.name = "completion/many/make", .unit = "ns to make and await", .budget = 300, .measure = [] {
+                           return measured().nanoseconds;
+                         }}};
+const registration resume{
+    {.name = "completion/many/resume", .unit = "million a second", .budget = 2, .better = better::more, .measure = [] {
+       return measured().resumed;
+     }}};
+
+}  // namespace
+}  // namespace bench
