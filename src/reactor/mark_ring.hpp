@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace weir::detail {
 
@@ -27,13 +28,14 @@ class mark_ring {
 
   [[nodiscard]] mark& operator[](std::uint64_t ticket) noexcept { return marks_[ticket & (capacity_ - 1)]; }
 
-  // Sees to it that the next push needs no memory. Throws std::bad_alloc.
+  // Sees to it that the next push needs no memory, whatever is taken away before it. Throws std::bad_alloc.
   void make_room() {
-    if (size() < capacity_) return;
-    resize(capacity_ == 0 ? 16 : 2 * capacity_);
+    if (size() == capacity_) resize(capacity_ == 0 ? 16 : 2 * capacity_);
+    room_is_promised_ = true;
   }
 
   std::uint64_t push(std::uint64_t what) noexcept {
+    room_is_promised_ = false;
     (*this)[end_] = {what, nullptr};
     return end_++;
   }
@@ -46,16 +48,17 @@ class mark_ring {
 
   void pop_through(std::uint64_t ticket) noexcept { begin_ = ticket + 1; }
 
-  // Gives back what a burst has taken, once it is over.
-  void shrink() noexcept {
-    if (!empty() || capacity_ <= most_kept) return;
+  // Gives back what a burst has taken, once it is over. True if that is now.
+  bool shrink() noexcept {
+    if (!empty() || capacity_ <= most_kept || room_is_promised_) return false;
     marks_.reset();
     capacity_ = 0;
+    return true;
   }
 
- private:
-  static constexpr std::uint64_t most_kept = 1024;
+  static constexpr std::uint64_t most_kept = 4096;
 
+ private:
   void resize(std::uint64_t capacity) {
     auto wider = std::make_unique<mark[]>(capacity);
     for (std::uint64_t ticket = begin_; ticket != end_; ++ticket) wider[ticket & (capacity - 1)] = (*this)[ticket];
@@ -67,6 +70,7 @@ class mark_ring {
   std::uint64_t capacity_ = 0;  // a power of two
   std::uint64_t begin_ = 1;     // ticket 0 is settled from the beginning
   std::uint64_t end_ = 1;
+  bool room_is_promised_ = false;
 };
 
 }  // namespace weir::detail

@@ -1,0 +1,53 @@
+// spin_budget_test.cpp - what waits have taken lately says for how long it pays to spin.
+#include "reactor/spin_budget.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace weir::detail {
+namespace {
+
+constexpr long long shortest = 5'000;
+constexpr long long longest = 200'000;
+
+long long learnt_from(long long waited) {
+  spin_budget budget;
+  for (int i = 0; i < 100; ++i) budget.learn(waited);
+  return budget.nanoseconds();
+}
+
+RC_GTEST_PROP(SpinBudget, StaysWithinItsLimits, (const std::vector<long long>& waits)) {
+  spin_budget budget;
+  for (const long long waited : waits) {
+    budget.learn(waited);
+    RC_ASSERT(budget.nanoseconds() >= shortest);
+    RC_ASSERT(budget.nanoseconds() <= longest);
+  }
+}
+
+TEST(SpinBudget, CoversWaitsThatAreShort) {
+  for (const long long waited : {4'000, 10'000, 50'000, 90'000}) {
+    EXPECT_NEAR(static_cast<double>(learnt_from(waited)), static_cast<double>(2 * waited), 4.0) << waited;
+  }
+  EXPECT_GE(learnt_from(longest), longest - 4);
+}
+
+TEST(SpinBudget, IsSmallWhereWaitsAreLong) {
+  EXPECT_LE(learnt_from(longest + 1), shortest + 4);
+  EXPECT_LE(learnt_from(10'000'000'000), shortest + 4);
+  EXPECT_LE(learnt_from(0), shortest + 4);
+}
+
+TEST(SpinBudget, IsNotLedAstrayByOneWait) {
+  spin_budget budget;
+  for (int i = 0; i < 100; ++i) budget.learn(50'000);
+  budget.learn(1'000'000'000);
+  EXPECT_GT(budget.nanoseconds(), 50'000);
+  budget.learn(50'000);
+  EXPECT_GT(budget.nanoseconds(), 70'000);
+}
+
+}  // namespace
+}  // namespace weir::detail

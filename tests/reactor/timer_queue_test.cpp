@@ -1,0 +1,131 @@
+// timer_queue_test.cpp - deadlines come in their order, each once, and not when they are taken back.
+#include "reactor/timer_queue.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <ostream>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace weir::detail {
+namespace {
+
+struct step {
+  int what;  // 0 and 1: add or take back; 2: time passes
+  std::size_t who;
+  long long when;
+};
+
+void showValue(const step& s, std::ostream& os) {  // NOLINT: the name that RapidCheck looks for
+  if (s.what == 2) {
+    os << "it is " << s.when;
+  } else {
+    os << s.who << " comes for " << s.when << ", or goes";
+  }
+}
+
+rc::Gen<step> any_step() {
+  return rc::gen::build<step>(rc::gen::set(&step::what, rc::gen::inRange(0, 3)),
+                              rc::gen::set(&step::who, rc::gen::inRange<std::size_t>(0, 12)),
+                              rc::gen::set(&step::when, rc::gen::inRange<long long>(0, 40)));
+}
+
+// Those that wait, and for when.
+class model {
+ public:
+  void check(const timer_queue& queue) const {
+    long long earliest = timer_queue::never;
+    for (const auto& [who, when] : waiting) earliest = std::min(earliest, when);
+    RC_ASSERT(queue.earliest() == earliest);
+  }
+
+  std::map<const wait_timer*, long long> waiting;
+};
+
+RC_GTEST_PROP(TimerQueue, TellsTheEarliestFirstAndEachOnce, ()) {
+  const auto steps = *rc::gen::container<std::vector<step>>(any_step());
+  std::vector<wait_timer> timers(12);
+  timer_queue queue;
+  model m;
+  for (const step& s : steps) {
+    wait_timer& timer = timers[s.who];
+    if (s.what != 2) {
+      if (m.waiting.contains(&timer)) {
+        RC_ASSERT(queue.remove(timer));
+        m.waiting.erase(&timer);
+      } else {
+        RC_ASSERT(!queue.remove(timer));
+        queue.add(timer, s.when);
+        m.waiting.emplace(&timer, s.when);
+      }
+      m.check(queue);
+      continue;
+    }
+    long long before = 0;
+    while (wait_timer* const expired = queue.take_expired(s.when)) {
+      RC_ASSERT(m.waiting.contains(expired));
+      const long long deadline = m.waiting.at(expired);
+      RC_ASSERT(deadline <= s.when);
+      RC_ASSERT(deadline >= before);
+      RC_ASSERT(!queue.remove(*expired));
+      before = deadline;
+      m.waiting.erase(expired);
+      m.check(queue);
+    }
+    RC_ASSERT(queue.earliest() > s.when);
+  }
+  while (wait_timer* const expired = queue.take_expired(timer_queue::never)) {
+    RC_ASSERT(m.waiting.erase(expired) == 1U);
+  }
+  RC_ASSERT(m.waiting.empty());
+}
+
+// One that is taken back at its time is either told or taken back, whoever comes first.
+TEST(TimerQueue, ThreadsAgreeOnWhoIsTold) {
+  constexpr int threads = 4;
+  constexpr int rounds = 5'000;
+  struct counted : wait_timer {
+    std::atomic<int> told{0};
+  };
+  timer_queue queue;
+  std::atomic<int> running{threads};
+  std::atomic<int> taken_back{0};
+  std::atomic<int> told{0};
+  const auto tell = [&] {
+    while (wait_timer* const expired = queue.take_expired(rounds)) {
+      ++told;
+      ++static_cast<counted*>(expired)->told;
+    }
+  };
+  std::vector<std::jthread> all;
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&, i] {
+      counted mine;
+      for (int round = 0; round < rounds; ++round) {
+        mine.told = 0;
+        queue.add(mine, (round * threads + i) % rounds);
+        if (queue.remove(mine)) {
+          ++taken_back;
+          EXPECT_EQ(mine.told, 0);
+        } else {
+          while (mine.told == 0) std::this_thread::yield();
+        }
+      }
+      --running;
+    });
+  }
+  all.emplace_back([&] {
+    while (running != 0) tell();
+  });
+  all.clear();
+  EXPECT_EQ(told + taken_back, threads * rounds);
+  EXPECT_EQ(queue.earliest(), timer_queue::never);
+}
+
+}  // namespace
+}  // namespace weir::detail

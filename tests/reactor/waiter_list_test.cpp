@@ -1,0 +1,50 @@
+// waiter_list_test.cpp - waiters are told in the order in which they were put down.
+#include "reactor/waiter_list.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace weir::detail {
+namespace {
+
+RC_GTEST_PROP(WaiterList, IsAQueue, (const std::vector<bool>& appends)) {
+  std::vector<completion_waiter> waiters(appends.size());
+  std::deque<completion_waiter*> model;
+  waiter_list list;
+  std::size_t next = 0;
+  for (const bool append : appends) {
+    if (append) {
+      completion_waiter& who = waiters[next++];
+      who.next = &who;  // what another list has left there
+      list.append(who);
+      model.push_back(&who);
+    } else {
+      completion_waiter* const first = model.empty() ? nullptr : model.front();
+      if (!model.empty()) model.pop_front();
+      RC_ASSERT(list.take() == first);
+    }
+    RC_ASSERT(list.empty() == model.empty());
+  }
+  for (completion_waiter* const who : model) RC_ASSERT(list.take() == who);
+  RC_ASSERT(list.take() == nullptr);
+}
+
+TEST(WaiterList, TheOneThatIsTakenMayEnd) {
+  waiter_list list;
+  auto first = std::make_unique<completion_waiter>();
+  completion_waiter second;
+  list.append(*first);
+  list.append(second);
+  EXPECT_EQ(list.take(), first.get());
+  first.reset();
+  EXPECT_EQ(list.take(), &second);
+  EXPECT_TRUE(list.empty());
+}
+
+}  // namespace
+}  // namespace weir::detail
