@@ -87,7 +87,7 @@ void lane::make_way() noexcept {
     oldest = ring_.begin();
     middle = oldest + ring_.size() / 2;
   }
-  if (ask(middle) == errc::not_ready) static_cast<void>(ask(oldest));
+  if (ask_unless_asked(middle) == errc::not_ready) static_cast<void>(ask_unless_asked(oldest));
 }
 
 errc lane::note(CUstream stream, std::uint64_t& ticket) {
@@ -203,28 +203,34 @@ errc lane::query(std::uint64_t what) const noexcept {
 
 errc lane::ask(std::uint64_t ticket) noexcept {
   if (const errc outcome = known(ticket); outcome != errc::not_ready) return outcome;
-  waiter_list due;
-  reactor* mine = nullptr;
+  return ask_alone(ticket, std::unique_lock{polling_});
+}
+
+errc lane::ask_unless_asked(std::uint64_t ticket) noexcept {
+  if (const errc outcome = known(ticket); outcome != errc::not_ready) return outcome;
+  std::unique_lock asking{polling_, std::try_to_lock};
+  return asking.owns_lock() ? ask_alone(ticket, std::move(asking)) : known(ticket);
+}
+
+errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept {
+  reactor& mine = home();
+  std::uint64_t what = 0;
   {
-    const std::unique_lock asking{polling_, std::try_to_lock};
-    if (!asking.owns_lock()) return known(ticket);  // somebody asks just now
-    mine = &home();
-    std::uint64_t what = 0;
-    {
-      const std::lock_guard hold{ring_lock_};
-      if (ring_.holds(ticket)) what = ring_[ticket].what;
-    }
-    if (what == 0) return known(ticket);
-    const errc answer = query(what);
-    if (answer == errc::not_ready) return answer;
-    if (answer != errc::success) {
-      fail(answer, due);
-    } else {
-      const std::lock_guard hold{ring_lock_};
-      settle_through(ticket, due);
-    }
+    const std::lock_guard hold{ring_lock_};
+    if (ring_.holds(ticket)) what = ring_[ticket].what;
   }
-  mine->deliver(due, callers::any);
+  if (what == 0) return known(ticket);
+  const errc answer = query(what);
+  if (answer == errc::not_ready) return answer;
+  waiter_list due;
+  if (answer != errc::success) {
+    fail(answer, due);
+  } else {
+    const std::lock_guard hold{ring_lock_};
+    settle_through(ticket, due);
+  }
+  asking.unlock();
+  mine.deliver(due, callers::any);
   give_back_if_over();
   return known(ticket);
 }
@@ -252,7 +258,7 @@ void lane::poll(waiter_list& due) noexcept {
   } else {
     const std::lock_guard hold{ring_lock_};
     settle_through(ticket, due);
-    stride_ = 2 * stride_ + 1;
+    stride_ = std::min(2 * stride_ + 1, ring_.size());
   }
 }
 

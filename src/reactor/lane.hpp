@@ -69,9 +69,11 @@ class lane {
   [[nodiscard]] std::uint64_t note_only(const work_point& point, const work_home& where);
   [[nodiscard]] bool leave_event() noexcept;
 
-  // success, not_ready, or what the work failed with: as known, and after asking.
+  // success, not_ready, or what the work failed with: as known; after asking; and after asking unless somebody else does
+  // just now, whose question may be older than this call.
   [[nodiscard]] errc known(std::uint64_t ticket) const noexcept;
   [[nodiscard]] errc ask(std::uint64_t ticket) noexcept;
+  [[nodiscard]] errc ask_unless_asked(std::uint64_t ticket) noexcept;
 
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
@@ -107,6 +109,7 @@ class lane {
   [[nodiscard]] errc note_event(CUstream stream, std::uint64_t& ticket);
   [[nodiscard]] errc note_point(CUstream stream, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
+  [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
   [[nodiscard]] bool owns_marks() const noexcept { return services_ == nullptr && (!of_an_event_ || event_is_left_); }
   void settle_through(std::uint64_t ticket, waiter_list& due) noexcept;

@@ -32,21 +32,25 @@ errc keep_asking(lane& where, std::uint64_t ticket, long long deadline) noexcept
   std::atomic<std::uint32_t> nobody{0};
   for (;;) {
     static_cast<void>(where.home().drive(callers::any));
-    const errc outcome = where.ask(ticket);
+    const errc outcome = where.ask_unless_asked(ticket);
     const long long now = steady_nanoseconds();
-    if (outcome != errc::not_ready || now >= deadline) return outcome;
+    if (outcome != errc::not_ready) return outcome;
+    if (now >= deadline) return where.ask(ticket);
     const long long nap = std::min(std::min((now - begin) / 8, longest_nap), deadline - now);
     futex_wait_for(nobody, 0, std::chrono::nanoseconds{nap});
   }
 }
 
 errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
-  where.home().start_thread();
+  // Once the point is settled the lane may serve another device's stream.
+  reactor& home = where.home();
+  const bool is_asked = !where.is_told();
+  home.start_thread();
   sleeper me;
   me.told = &wake;
   me.by = teller::any;
   if (!where.add(me, ticket)) return me.outcome;
-  if (!where.is_told()) where.home().need(1);
+  if (is_asked) home.need(1);
   while (me.woken.load(std::memory_order_acquire) == 0) {
     if (deadline == forever) {
       futex_wait(me.woken, 0);
@@ -62,7 +66,7 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
       futex_wait(me.woken, 0);  // it is just being told
     }
   }
-  if (!where.is_told()) where.home().need(-1);
+  if (is_asked) home.need(-1);
   return me.outcome;
 }
 
@@ -82,7 +86,7 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
   unsigned spins = 0;
   for (;;) {
     if (where.is_told()) where.help_engine(ticket);
-    outcome = where.ask(ticket);
+    outcome = where.ask_unless_asked(ticket);
     if (outcome != errc::not_ready) return outcome;
     const long long now = steady_nanoseconds();
     if (now >= deadline) return where.ask(ticket);

@@ -1,0 +1,72 @@
+// lane_test.cpp - points are asked for rightly, whoever else asks.
+#include "reactor/lane.hpp"
+
+#include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/reactor.hpp>
+#include <weir/stream.hpp>
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/detached.hpp"
+#include "support/gate.hpp"
+#include "support/own_table.hpp"
+
+namespace weir::detail {
+namespace {
+
+using test::detached;
+using test::gate;
+using test::own_table;
+
+detached await(completion c, std::atomic<int>& told) {
+  static_cast<void>(co_await c.outcome());
+  ++told;
+}
+
+// The more questions were answered well the farther behind the oldest point goes the next one; but never beyond the last.
+TEST(Lane, IsAskedAboutItsPointAfterAnyNumberOfSuccesses) {
+  const failing_table asked;
+  const device gpu;
+  reactor_drive drive{gpu};
+  const stream s{gpu};
+  for (int i = 0; i < 200; ++i) {
+    std::atomic<int> told{0};
+    gate held{s};
+    await(s.completion(), told);
+    held.open();
+    s.sync();
+    while (told == 0) drive.poll();
+  }
+}
+
+// A question that somebody else has asked before does not answer this one.
+TEST(Lane, IsDoneAfterASync) {
+  static std::atomic<bool> is_asking{false};
+  static std::atomic<bool> holds_on{false};
+  const own_table table{[](driver_table& t) {
+    t.cuEventQuery = [](abi::CUevent event) {
+      const abi::CUresult answer = own_table::below().cuEventQuery(event);
+      if (holds_on) is_asking = true;
+      for (int i = 0; holds_on && i < 100'000; ++i) std::this_thread::yield();
+      return answer;
+    };
+  }};
+  const stream s{device{}};
+  gate held{s};
+  const completion c = s.completion();
+  holds_on = true;
+  std::jthread other{[&] { static_cast<void>(c.status()); }};
+  while (!is_asking) std::this_thread::yield();
+  held.open();
+  s.sync();
+  std::jthread lets_go{[] { holds_on = false; }};
+  EXPECT_TRUE(c.done());
+}
+
+}  // namespace
+}  // namespace weir::detail
