@@ -1,6 +1,8 @@
 // reactor/event_store.cpp - events of a context that nobody uses just now.
 #include "reactor/event_store.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <new>
@@ -51,14 +53,17 @@ CUresult take_event(CUcontext context, unsigned long long number, CUevent& event
 
 void give_events(unsigned long long number, std::span<const CUevent> events) noexcept {
   if (events.empty()) return;
+  std::span<const CUevent> too_many = events;
   try {
     store& all = the_store();
     const std::lock_guard hold{all.lock};
     std::vector<CUevent>& kept = all.events[number];
-    kept.insert(kept.end(), events.begin(), events.end());
-  } catch (const std::bad_alloc&) {
-    destroy_events(events);
+    const std::size_t taken = std::min(events.size(), most_events_kept - kept.size());
+    kept.insert(kept.end(), events.begin(), events.begin() + static_cast<std::ptrdiff_t>(taken));
+    too_many = events.subspan(taken);
+  } catch (const std::bad_alloc&) {  // none was taken
   }
+  destroy_events(too_many);
 }
 
 void destroy_events(std::span<const CUevent> events) noexcept {

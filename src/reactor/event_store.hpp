@@ -4,6 +4,7 @@
 #include "driver/abi.hpp"
 #include "driver/table.hpp"
 
+#include <cstddef>
 #include <span>
 
 namespace weir::detail {
@@ -14,7 +15,9 @@ namespace weir::detail {
 // One of them, or a new one, made with the context current for that long.
 [[nodiscard]] CUresult take_event(CUcontext context, unsigned long long number, CUevent& event);
 
-// Gives back events that are good. Without memory to note them down they are destroyed.
+// Gives back events that are good. So many of a context are kept; those beyond, or without memory to note them down, are
+// destroyed.
+inline constexpr std::size_t most_events_kept = 16'384;
 void give_events(unsigned long long number, std::span<const CUevent> events) noexcept;
 
 // Ends events that may be good for nothing any more.

@@ -53,28 +53,48 @@ void lane::detach() noexcept {
     const std::lock_guard hold{ring_lock_};
     attached_ = false;
   }
-  give_back_if_over();
+  tidy();
 }
 
 bool lane::idle() noexcept {
-  const std::lock_guard hold{ring_lock_};
-  return ring_.empty();
-}
-
-void lane::give_back_if_over() noexcept {
-  std::vector<CUevent> unused;
+  std::uint64_t last = 0;
   {
     const std::lock_guard hold{ring_lock_};
-    if (attached_ || pooled_ || arrived_ || notices_.load() != 0 || !ring_.empty() || failed()) return;
-    pooled_ = true;
-    unused.swap(free_);
+    if (ring_.empty()) return true;
+    last = ring_.end() - 1;
   }
-  if (of_an_event_) {
-    destroy_events(unused);
+  return ask_unless_asked(last) != errc::not_ready;
+}
+
+void lane::ask_if_abandoned() noexcept {
+  std::uint64_t last = 0;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (attached_ || arrived_ || ring_.empty() || notices_.load() != 0) return;
+    last = ring_.end() - 1;
+  }
+  static_cast<void>(ask_unless_asked(last));
+}
+
+void lane::tidy() noexcept {
+  std::vector<CUevent> unused;
+  unsigned long long context = 0;
+  bool is_over = false;
+  bool are_good = false;
+  {
+    const std::lock_guard hold{ring_lock_};
+    is_over = !attached_ && !pooled_ && !arrived_ && notices_.load() == 0 && ring_.empty() && !failed();
+    if (is_over) pooled_ = true;
+    are_good = !of_an_event_ && !failed();
+    if (ring_.shrink() || is_over || failed()) unused.swap(free_);
+    context = place_.context_number;
+  }
+  if (are_good) {
+    give_events(context, unused);
   } else {
-    give_events(place_.context_number, unused);
+    destroy_events(unused);
   }
-  give_back_lane(*this);
+  if (is_over) give_back_lane(*this);
 }
 
 // Points that nobody waits for are settled when there is no room for more of them.
@@ -231,7 +251,7 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
   }
   asking.unlock();
   mine.deliver(due, callers::any);
-  give_back_if_over();
+  tidy();
   return known(ticket);
 }
 
@@ -281,24 +301,17 @@ void lane::settle_through(std::uint64_t ticket, waiter_list& due) noexcept {
   ring_.pop_through(ticket);
   settled_.store(ticket + 1, std::memory_order_release);
   if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
-  ring_.shrink();
 }
 
 void lane::fail(errc outcome, waiter_list& due) noexcept {
-  std::vector<CUevent> lost;
-  {
-    const std::lock_guard hold{ring_lock_};
-    failure_.store(outcome, std::memory_order_release);
-    for (std::uint64_t at = ring_.begin(); at != ring_.end(); ++at) {
-      take_waiters(ring_[at], outcome, due);
-      if (owns_marks()) free_.push_back(to_event(ring_[at].what));
-    }
-    lost.swap(free_);
-    ring_.pop_through(ring_.end() - 1);
-    first_awaited_ = none;
-    ring_.shrink();
+  const std::lock_guard hold{ring_lock_};
+  failure_.store(outcome, std::memory_order_release);
+  for (std::uint64_t at = ring_.begin(); at != ring_.end(); ++at) {
+    take_waiters(ring_[at], outcome, due);
+    if (owns_marks()) free_.push_back(to_event(ring_[at].what));
   }
-  destroy_events(lost);
+  ring_.pop_through(ring_.end() - 1);
+  first_awaited_ = none;
 }
 
 }  // namespace weir::detail

@@ -53,7 +53,7 @@ class lane {
   [[nodiscard]] reactor& home() const noexcept { return *home_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_told() const noexcept { return services() != nullptr; }  // by the engine
   [[nodiscard]] bool failed() const noexcept { return failure_.load(std::memory_order_acquire) != errc::success; }
-  // Is nothing under way? Nobody minds then if it is detached.
+  // Is nothing under way? Asks. Nobody minds then if it is detached.
   [[nodiscard]] bool idle() noexcept;
 
   // The end of all that the stream was given so far, as a ticket. Refuses a stream that captures, with nothing queued:
@@ -82,6 +82,13 @@ class lane {
   void poll(waiter_list& due) noexcept;
   // If nobody waits the lane takes no further part; it arrives again with the next waiter.
   [[nodiscard]] bool leave_if_unawaited() noexcept;
+
+  // Gives away what it has no use for: events that a burst has left, or that have failed, and itself if its life is over.
+  // For those who have settled points, once they have told.
+  void tidy() noexcept;
+
+  // Asks, if the stream is gone and nobody else will.
+  void ask_if_abandoned() noexcept;
 
   // What the engine has reached is settled, and what has failed; who waited is told.
   void look_again() noexcept;
@@ -123,7 +130,6 @@ class lane {
   void ask_instead() noexcept;
   void drop_notice() noexcept;
   static void told(engine_notice& self) noexcept;
-  void give_back_if_over() noexcept;
 
   friend lane& acquire_lane(const lane_place& where);
 

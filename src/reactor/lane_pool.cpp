@@ -12,18 +12,35 @@ namespace {
 constinit std::mutex pool_lock;
 constinit lane* pooled = nullptr;  // under the lock
 constinit std::atomic<lane*> newest{nullptr};
+constinit std::atomic<lane*> looked_at{nullptr};
+
+lane* take_pooled() noexcept {
+  const std::lock_guard hold{pool_lock};
+  lane* const taken = pooled;
+  if (taken != nullptr) pooled = taken->next;
+  return taken;
+}
+
+// Before more are made some of those there are, in turn, are asked whether they are abandoned and could be had.
+void look_for_abandoned() noexcept {
+  constexpr int some = 8;
+  for (int i = 0; i < some; ++i) {
+    lane* one = looked_at.load(std::memory_order_acquire);
+    if (one == nullptr) one = newest.load(std::memory_order_acquire);
+    if (one == nullptr) return;
+    looked_at.store(one->older(), std::memory_order_release);
+    one->ask_if_abandoned();
+  }
+}
 
 }  // namespace
 
 lane& acquire_lane(const lane_place& where) {
   reactor& home = reactor::of(where.device);
-  lane* taken = nullptr;
-  {
-    const std::lock_guard hold{pool_lock};
-    if (pooled != nullptr) {
-      taken = pooled;
-      pooled = taken->next;
-    }
+  lane* taken = take_pooled();
+  if (taken == nullptr) {
+    look_for_abandoned();
+    taken = take_pooled();
   }
   if (taken == nullptr) {
     taken = new lane;

@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace weir::detail {
 
@@ -40,12 +41,13 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
 
 bool lane::remove(completion_waiter& who) noexcept {
   const std::lock_guard hold{ring_lock_};
-  // One that is taken out to be told is in no ring any more, nor is its ticket.
-  if (!ring_.holds(who.ticket)) return false;
-  (who.previous != nullptr ? who.previous->next : ring_[who.ticket].first) = who.next;
+  // One that is taken out to be told is in no ring any more, nor is its ticket; 0 is in none.
+  const std::uint64_t ticket = std::exchange(who.ticket, 0);
+  if (!ring_.holds(ticket)) return false;
+  (who.previous != nullptr ? who.previous->next : ring_[ticket].first) = who.next;
   if (who.next != nullptr) who.next->previous = who.previous;
   count(who, -1);
-  if (who.ticket == first_awaited_ && ring_[who.ticket].first == nullptr) find_first_awaited(who.ticket + 1);
+  if (ticket == first_awaited_ && ring_[ticket].first == nullptr) find_first_awaited(ticket + 1);
   return true;
 }
 
@@ -71,10 +73,13 @@ bool lane::leave_if_unawaited() noexcept {
   return true;
 }
 
-// All that the engine has reached; with polling_ held.
+// All that the engine has reached; with polling_ held. Without points it knows no context to be asked about.
 void lane::settle_reached(waiter_list& due) noexcept {
   const engine_services* const engine = services();
-  if (engine == nullptr || idle()) return;
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (engine == nullptr || ring_.empty()) return;
+  }
   if (const CUresult health = engine->health(work_home_); health != CUDA_SUCCESS) {
     fail(static_cast<errc>(health), due);
     return;
@@ -86,6 +91,7 @@ void lane::settle_reached(waiter_list& due) noexcept {
 }
 
 void lane::look_again() noexcept {
+  if (!is_told()) return;
   waiter_list due;
   reactor* mine = nullptr;
   {
@@ -152,7 +158,7 @@ void lane::ask_instead() noexcept {
 }
 
 void lane::drop_notice() noexcept {
-  if (notices_.fetch_sub(1) == 1) give_back_if_over();
+  if (notices_.fetch_sub(1) == 1) tidy();
 }
 
 // On a thread of the engine.

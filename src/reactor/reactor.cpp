@@ -50,7 +50,7 @@ void reactor::arrive(lane& one) noexcept {
   do {
     one.next = head;
   } while (!arrivals_.compare_exchange_weak(head, &one, std::memory_order_release, std::memory_order_relaxed));
-  signal();
+  if (needs_.load() != 0) signal();  // else a loop asks, or whoever needs the thread says so
 }
 
 void reactor::need(int change) noexcept {
@@ -141,6 +141,7 @@ std::size_t reactor::pass(callers who) noexcept {
   std::size_t visited = 0;
   for (bool more = true; more;) {
     waiter_list due;
+    lane* left_by_all = nullptr;
     {
       const std::unique_lock driving{driving_, std::try_to_lock};
       if (!driving.owns_lock() || ended_.load()) return told;
@@ -151,17 +152,20 @@ std::size_t reactor::pass(callers who) noexcept {
           one = after;
         }
       }
-      while (due.empty() && visited < lanes_) {
+      while (due.empty() && left_by_all == nullptr && visited < lanes_) {
         lane& asked = *first_;
         first_ = asked.next;
         if (first_ == nullptr) last_ = nullptr;
         --lanes_;
         asked.poll(due);
-        if (asked.leave_if_unawaited()) continue;
-        append(asked);
-        ++visited;
+        if (asked.leave_if_unawaited()) {
+          left_by_all = &asked;
+        } else {
+          append(asked);
+          ++visited;
+        }
       }
-      more = !due.empty();
+      more = !due.empty() || left_by_all != nullptr;
     }
     waiter_list left;
     while (completion_waiter* const next = due.take()) {
@@ -169,6 +173,7 @@ std::size_t reactor::pass(callers who) noexcept {
       if (!tell(*next, who)) left.append(*next);
     }
     leave(left);
+    if (left_by_all != nullptr) left_by_all->tidy();
   }
   return told;
 }

@@ -81,6 +81,8 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     return;
   }
   const bool needed = needs_.load() > 0 && drivers_.load() == 0;
+  // Lanes whose waiters were all taken back are let go of.
+  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return;
   const long long next = timers_.earliest();
   long long limit = needed ? std::clamp((now - since) / 4, shortest_sleep, longest_sleep) : timer_queue::never;
   if (next != timer_queue::never) limit = std::min(limit, std::max(next - now, 0LL));
