@@ -25,12 +25,11 @@ bool is_about_captures(CUresult answer) noexcept {
 }  // namespace
 
 // A ticket of its own says that a stream had nothing to do: it is settled from the beginning.
-void lane::attach(const lane_place& where, reactor& home) {
+void lane::attach(const lane_place& where) {
   const std::lock_guard alone{noting_};
   const std::lock_guard asking{polling_};
   const std::lock_guard hold{ring_lock_};
   place_ = where;
-  home_.store(&home, std::memory_order_relaxed);
   services_.store(services_if_any(), std::memory_order_relaxed);
   line_ = nullptr;
   notice_.reached = &lane::told;
@@ -233,7 +232,6 @@ errc lane::ask_unless_asked(std::uint64_t ticket) noexcept {
 }
 
 errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept {
-  reactor& mine = home();
   std::uint64_t what = 0;
   {
     const std::lock_guard hold{ring_lock_};
@@ -250,7 +248,7 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
     settle_through(ticket, due);
   }
   asking.unlock();
-  mine.deliver(due, callers::any);
+  home().deliver(due, callers::any);
   tidy();
   return known(ticket);
 }
@@ -284,11 +282,11 @@ void lane::poll(waiter_list& due) noexcept {
 
 void lane::take_waiters(mark& from, errc outcome, waiter_list& due) noexcept {
   for (completion_waiter* who = from.first; who != nullptr;) {
-    completion_waiter* const next = who->next;
+    completion_waiter* const behind = who->next;
     count(*who, -1);
     who->outcome = outcome;
     due.append(*who);
-    who = next;
+    who = behind;
   }
 }
 

@@ -38,19 +38,20 @@ struct lane_place {
 // Thread safety: all members, from any thread, but for attach().
 class lane {
  public:
-  lane() = default;
+  explicit lane(reactor& home) : home_{home} {}
   lane(const lane&) = delete;
   lane& operator=(const lane&) = delete;
 
   // Begins a life with that stream; of a lane that is nobody's.
-  void attach(const lane_place& where, reactor& home);
+  void attach(const lane_place& where);
   // The stream is gone, or is another one: no more points. What is under way goes on. Afterwards, or when the last point is
   // settled, the lane is given back for another life.
   void detach() noexcept;
   [[nodiscard]] const lane_place& place() const noexcept { return place_; }
   // The stream whose point it is; a closed handle if that is known no more.
   [[nodiscard]] CUstream stream_of(std::uint64_t ticket) const noexcept;
-  [[nodiscard]] reactor& home() const noexcept { return *home_.load(std::memory_order_relaxed); }
+  // The same in all lives: so is the device.
+  [[nodiscard]] reactor& home() const noexcept { return home_; }
   [[nodiscard]] bool is_told() const noexcept { return services() != nullptr; }  // by the engine
   [[nodiscard]] bool failed() const noexcept { return failure_.load(std::memory_order_acquire) != errc::success; }
   // Is nothing under way? Asks. Nobody minds then if it is detached.
@@ -134,11 +135,11 @@ class lane {
   friend lane& acquire_lane(const lane_place& where);
 
   lane* older_ = nullptr;  // of all there are
+  reactor& home_;
   [[nodiscard]] const engine_services* services() const noexcept { return services_.load(std::memory_order_relaxed); }
 
   // What makes a life changes with all locks held. A lane with a point in its ring stays what it is while polling_ is held.
   lane_place place_;
-  std::atomic<reactor*> home_{nullptr};
   std::atomic<const engine_services*> services_{nullptr};
   void* line_ = nullptr;  // the engine's
   work_home work_home_;

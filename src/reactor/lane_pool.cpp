@@ -10,14 +10,13 @@ namespace weir::detail {
 namespace {
 
 constinit std::mutex pool_lock;
-constinit lane* pooled = nullptr;  // under the lock
 constinit std::atomic<lane*> newest{nullptr};
 constinit std::atomic<lane*> looked_at{nullptr};
 
-lane* take_pooled() noexcept {
+lane* take_spare(reactor& of) noexcept {
   const std::lock_guard hold{pool_lock};
-  lane* const taken = pooled;
-  if (taken != nullptr) pooled = taken->next;
+  lane* const taken = of.spare_lanes;
+  if (taken != nullptr) of.spare_lanes = taken->next;
   return taken;
 }
 
@@ -37,25 +36,26 @@ void look_for_abandoned() noexcept {
 
 lane& acquire_lane(const lane_place& where) {
   reactor& home = reactor::of(where.device);
-  lane* taken = take_pooled();
+  lane* taken = take_spare(home);
   if (taken == nullptr) {
     look_for_abandoned();
-    taken = take_pooled();
+    taken = take_spare(home);
   }
   if (taken == nullptr) {
-    taken = new lane;
+    taken = new lane{home};
     taken->older_ = newest.load(std::memory_order_relaxed);
     while (!newest.compare_exchange_weak(taken->older_, taken, std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
-  taken->attach(where, home);
+  taken->attach(where);
   return *taken;
 }
 
 void give_back_lane(lane& idle) noexcept {
   const std::lock_guard hold{pool_lock};
-  idle.next = pooled;
-  pooled = &idle;
+  lane*& spare = idle.home().spare_lanes;
+  idle.next = spare;
+  spare = &idle;
 }
 
 lane* newest_lane() noexcept { return newest.load(std::memory_order_acquire); }

@@ -5,14 +5,12 @@
 
 #include <mutex>
 #include <new>
-#include <utility>
 
 namespace weir::detail {
 
 bool lane::add(completion_waiter& who, std::uint64_t ticket) {
   bool arrives = false;
   bool is_told_of = false;
-  reactor* mine = nullptr;
   {
     const std::lock_guard hold{ring_lock_};
     who.outcome = known(ticket);
@@ -24,9 +22,9 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
     if (at.first != nullptr) at.first->previous = &who;
     at.first = &who;
     if (ticket < first_awaited_) first_awaited_ = ticket;
+    who.loop = nullptr;
     if (who.by == teller::loop) run_loop::join(who, *this);
     is_told_of = is_told();
-    mine = &home();
     arrives = !arrived_ && !is_told_of;
     if (arrives) arrived_ = true;
     count(who, 1);
@@ -34,7 +32,7 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
   if (is_told_of) {
     arm();
   } else if (arrives) {
-    mine->arrive(*this);
+    home().arrive(*this);
   }
   return true;
 }
@@ -42,8 +40,9 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
 bool lane::remove(completion_waiter& who) noexcept {
   const std::lock_guard hold{ring_lock_};
   // One that is taken out to be told is in no ring any more, nor is its ticket; 0 is in none.
-  const std::uint64_t ticket = std::exchange(who.ticket, 0);
+  const std::uint64_t ticket = who.ticket;
   if (!ring_.holds(ticket)) return false;
+  who.ticket = 0;
   (who.previous != nullptr ? who.previous->next : ring_[ticket].first) = who.next;
   if (who.next != nullptr) who.next->previous = who.previous;
   count(who, -1);
@@ -93,13 +92,11 @@ void lane::settle_reached(waiter_list& due) noexcept {
 void lane::look_again() noexcept {
   if (!is_told()) return;
   waiter_list due;
-  reactor* mine = nullptr;
   {
     const std::lock_guard asking{polling_};
-    mine = &home();
     settle_reached(due);
   }
-  mine->deliver(due, callers::any);
+  home().deliver(due, callers::any);
 }
 
 // Has the engine tell of the oldest point that somebody waits for. What is reached already is settled here, and who waited

@@ -62,6 +62,7 @@ class reactor {
   [[nodiscard]] bool is_idle() const noexcept;
 
   spin_budget budget;
+  lane* spare_lanes = nullptr;  // lane_pool.cpp's, under its lock
 
  private:
   reactor() = default;

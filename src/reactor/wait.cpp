@@ -42,9 +42,8 @@ errc keep_asking(lane& where, std::uint64_t ticket, long long deadline) noexcept
 }
 
 errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
-  // Once the point is settled the lane may serve another device's stream.
   reactor& home = where.home();
-  const bool is_asked = !where.is_told();
+  const bool is_asked = !where.is_told();  // in this life
   home.start_thread();
   sleeper me;
   me.told = &wake;

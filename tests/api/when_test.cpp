@@ -4,6 +4,7 @@
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
 #include <weir/future.hpp>
+#include <weir/host_function.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/resume_on.hpp>
 #include <weir/stop.hpp>
@@ -253,6 +254,23 @@ TEST_P(When, TimeEndsAWaitAndNotTheWork) {
   EXPECT_TRUE(sync_wait(when_all(c, c).within(1h)));
   EXPECT_EQ(sync_wait(when_any(c, c).within(1h)), 0U);
   EXPECT_TRUE(sync_wait(c.within(0s)));
+}
+
+TEST_P(When, WaitsThrowWhatAHostFunctionHasThrown) {
+  for (const bool several : {false, true}) {
+    gate held{s};
+    launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
+    std::promise<bool> told;
+    [](completion c, bool with_another, std::promise<bool>& answer) -> detached {
+      try {
+        answer.set_value(with_another ? co_await when_all(c, c).within(1h) : co_await c.within(1h));
+      } catch (...) {
+        answer.set_exception(std::current_exception());
+      }
+    }(s.completion(), several, told);
+    held.open();
+    EXPECT_THROW(static_cast<void>(told.get_future().get()), std::runtime_error);
+  }
 }
 
 TEST_P(When, ManyDeadlinesInAnyOrder) {

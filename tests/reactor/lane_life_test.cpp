@@ -17,6 +17,7 @@
 
 #include "api/completion_access.hpp"
 #include "driver/failing.hpp"
+#include "reactor/reactor.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 
@@ -131,6 +132,25 @@ TEST_P(LaneUse, LeavesNothing) {
   EXPECT_LE(lanes() - before, some);
   if (asked) {
     EXPECT_LE(live_events(*calls), some * 30);
+  }
+}
+
+// Waiters, timers and needs are with the reactor of the device, which a lane therefore keeps.
+TEST(LaneLife, StaysWithItsDevice) {
+  const int devices = device::count();
+  if (devices == 1) GTEST_SKIP() << "there is one device";
+  for (const bool asked : {false, true}) {
+    std::optional<failing_table> calls;
+    if (asked) calls.emplace();
+    for (int i = 0; i < 20 * devices; ++i) {
+      const device gpu{i % devices};
+      const stream s{gpu};
+      gate held{s};
+      const completion c = s.completion();
+      EXPECT_EQ(&completion_access::where(c)->home(), &reactor::of(gpu.ordinal()));
+      held.open();
+      c.wait();
+    }
   }
 }
 

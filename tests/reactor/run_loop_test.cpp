@@ -1,0 +1,134 @@
+// run_loop_test.cpp - continuations run on the thread that blocks for them, as long as it does.
+#include "reactor/run_loop.hpp"
+
+#include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/stream.hpp>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "api/completion_access.hpp"
+#include "driver/failing.hpp"
+#include "support/gate.hpp"
+
+namespace weir::detail {
+namespace {
+
+using test::gate;
+
+// Is told on a thread that it notes, and ends a loop if it has one.
+struct noting : completion_waiter {
+  noting() {
+    by = teller::loop;
+    told = [](completion_waiter& self, errc) noexcept {
+      auto& me = static_cast<noting&>(self);
+      me.there = std::this_thread::get_id();
+      if (me.ends != nullptr) me.ends->finish();
+      ++me.times;
+    };
+  }
+  void wait_for(int wanted) const {
+    while (times != wanted) std::this_thread::yield();
+  }
+
+  run_loop* ends = nullptr;
+  std::thread::id there;
+  std::atomic<int> times{0};
+};
+
+// Once as it comes, and once with points that are asked.
+class RunLoop : public ::testing::TestWithParam<bool> {
+ protected:
+  RunLoop() {
+    if (GetParam()) calls.emplace();
+  }
+
+  // Waits for what the stream has so far.
+  void add(completion_waiter& who) const {
+    const completion c = s.completion();
+    ASSERT_TRUE(add_waiter(*completion_access::where(c), completion_access::ticket(c), who));
+  }
+
+  device gpu;
+  std::optional<failing_table> calls;
+  stream s{gpu};
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, RunLoop, ::testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+
+TEST_P(RunLoop, TellsHere) {
+  gate held{s};
+  run_loop& loop = run_loop::enter();
+  noting first;
+  noting last;
+  last.ends = &loop;
+  add(first);
+  add(last);
+  held.open();
+  loop.run();
+  loop.leave();
+  EXPECT_EQ(last.there, std::this_thread::get_id());
+  first.wait_for(1);
+}
+
+TEST_P(RunLoop, WhoStillWaitsIsToldElsewhere) {
+  gate held{s};
+  run_loop& loop = run_loop::enter();
+  noting who;
+  add(who);
+  loop.finish();
+  loop.run();
+  loop.leave();
+  EXPECT_EQ(who.times, 0);
+  held.open();
+  who.wait_for(1);
+  EXPECT_NE(who.there, std::this_thread::get_id());
+}
+
+TEST_P(RunLoop, AWaiterMayWaitAgainOutside) {
+  noting who;
+  {
+    gate held{s};
+    run_loop& loop = run_loop::enter();
+    who.ends = &loop;
+    add(who);
+    held.open();
+    loop.run();
+    loop.leave();
+  }
+  who.wait_for(1);
+  who.ends = nullptr;
+  gate held{s};
+  add(who);
+  held.open();
+  who.wait_for(2);
+  EXPECT_NE(who.there, std::this_thread::get_id());
+}
+
+TEST_P(RunLoop, TheInnermostTells) {
+  gate first{s};
+  run_loop& outer = run_loop::enter();
+  noting waits_outside;
+  waits_outside.ends = &outer;
+  add(waits_outside);
+  run_loop& inner = run_loop::enter();
+  noting waits_inside;
+  waits_inside.ends = &inner;
+  add(waits_inside);
+  first.open();
+  inner.run();
+  inner.leave();
+  EXPECT_EQ(waits_inside.there, std::this_thread::get_id());
+  EXPECT_EQ(waits_outside.times, 0);
+  outer.run();
+  outer.leave();
+  EXPECT_EQ(waits_outside.there, std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace weir::detail
