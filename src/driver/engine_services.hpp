@@ -29,8 +29,8 @@ struct engine_notice {
 // Thread safety: all of them, from any thread.
 struct engine_services {
   // Where everything ends that the stream was given so far. Checks what cuEventRecord would, and refuses a stream that
-  // captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED where its capture is broken. What `home` tells
-  // holds for the stream's life.
+  // captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, or _INVALIDATED where its capture is broken. To ask breaks none. What
+  // `home` tells holds for the stream's life.
   CUresult (*end_of)(CUstream stream, work_point& end, work_home& home) noexcept;
 
   // The same for the last record of an event, which is not captured.

@@ -26,7 +26,8 @@ engine::point to_point(const work_point& point) noexcept {
 CUresult end_of(CUstream handle, work_point& end, work_home& home) noexcept {
   return entry::guarded([&](model::process& p) -> CUresult {
     model::stream* found = nullptr;
-    if (const CUresult status = entry::find_stream_for_work(p, handle, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = entry::find_stream_to_ask(p, handle, found); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_broken_capture(*found); status != CUDA_SUCCESS) return status;
     if (found->capture() != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     const engine::point at = found->record();
     end = {at.line, at.count};

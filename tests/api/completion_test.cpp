@@ -352,6 +352,20 @@ TEST_P(Completion, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
   EXPECT_THROW(static_cast<void>(end_capture(s)), error);
 }
 
+// It waits for blocking streams, which cannot be while one captures. The capture lives on.
+TEST_P(Completion, OfTheLegacyStreamIsRefusedBesideABlockingCapture) {
+  const auto current = gpu.primary_context();
+  detail::driver().cuCtxSetCurrent(current.get());
+  CUstream_st* blocking = nullptr;
+  ASSERT_EQ(detail::driver().cuStreamCreate(&blocking, abi::CU_STREAM_DEFAULT), abi::CUDA_SUCCESS);
+  {
+    test::foreign_capture capture{stream_ref{blocking}};
+    EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref::legacy().completion()); }), errc::stream_capture_implicit);
+    EXPECT_TRUE(capture.end());
+  }
+  EXPECT_EQ(detail::driver().cuStreamDestroy_v2(blocking), abi::CUDA_SUCCESS);
+}
+
 TEST_P(Completion, HarmsNoCaptureOfOthers) {
   stream t{gpu};
   gate held{t};
