@@ -68,9 +68,9 @@ results measure_all(std::size_t streams, std::span<const way_name> ways) {
   return all;
 }
 
-constexpr std::array all_ways{way_name::coroutine,     way_name::polled,      way_name::waiting,
-                              way_name::event_query,   way_name::stream_sync, way_name::blocking_event,
-                              way_name::host_function, way_name::callback};
+constexpr std::array all_ways{way_name::coroutine,      way_name::polled,        way_name::waiting,
+                              way_name::sync_wait,      way_name::event_query,   way_name::stream_sync,
+                              way_name::blocking_event, way_name::host_function, way_name::callback};
 // A thread for each of many streams would measure how many processors there are.
 constexpr std::array ways_of_many{way_name::coroutine, way_name::polled, way_name::event_query,
                                   way_name::host_function};

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 #include <weir/completion.hpp>
 #include <weir/fill.hpp>
@@ -16,6 +17,8 @@
 #include <weir/pinned_buffer.hpp>
 #include <weir/reactor.hpp>
 #include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 
 namespace bench {
 namespace {
@@ -35,12 +38,12 @@ double measure_done() {
   });
 }
 
-// The same, with the completion made each time.
-double measure_made_and_done() {
+// Of a stream whose work is done.
+double measure_sync_wait() {
   const weir::stream stream{weir::device{}};
   stream.sync();
   return fastest(batches, batch, [&] {
-    for (int i = 0; i < batch; ++i) stream.completion().wait();
+    for (int i = 0; i < batch; ++i) weir::sync_wait(stream.completion());
   });
 }
 
@@ -70,12 +73,16 @@ class chain {
 
 // Wait: called for what is awaited then.
 template <class Wait>
-detached run_through(chain& all, Wait wait, std::atomic<bool>& over) {
+weir::task<> run_through(chain& all, Wait wait) {
   for (int round = 0; round < chain::rounds; ++round) {
     all.queue();
     co_await wait();
     all.note();
   }
+}
+
+detached begin(weir::task<> what, std::atomic<bool>& over) {
+  co_await std::move(what);
   over.store(true);
   over.notify_one();
 }
@@ -83,8 +90,7 @@ detached run_through(chain& all, Wait wait, std::atomic<bool>& over) {
 std::vector<double> resumed_by_reactor() {
   chain all;
   std::atomic<bool> over{false};
-  run_through(
-      all, [&] { return all.stream.completion(); }, over);
+  begin(run_through(all, [&] { return all.stream.completion(); }), over);
   over.wait(false);
   return all.microseconds();
 }
@@ -93,23 +99,24 @@ std::vector<double> resumed_by_poll() {
   chain all;
   std::atomic<bool> over{false};
   weir::reactor_drive drive{all.device};
-  run_through(
-      all, [&] { return all.stream.completion(); }, over);
+  begin(run_through(all, [&] { return all.stream.completion(); }), over);
   while (!over.load()) drive.poll();
+  return all.microseconds();
+}
+
+std::vector<double> resumed_by_sync_wait() {
+  chain all;
+  weir::sync_wait(run_through(all, [&] { return all.stream.completion(); }));
   return all.microseconds();
 }
 
 template <class Waker>
 std::vector<double> resumed_by_waker() {
   chain all;
-  woken_thread thread;
   std::atomic<bool> over{false};
-  run_through(
-      all,
-      [&] {
-        return Waker{all.stream.get(), thread};
-      },
-      over);
+  woken_threads thread;
+  const auto wait = [&] { return Waker(all.stream.get(), thread); };
+  begin(run_through(all, wait), over);
   over.wait(false);
   return all.microseconds();
 }
@@ -132,13 +139,13 @@ std::vector<double> synchronized() {
   return waited_for([](const weir::stream& stream) { ok(raw().cuStreamSynchronize(stream.get())); });
 }
 
-const registration done{{.name = "embedded/completion/done",
-                         .unit = "ns a wait",
-                         .budget = 50,
-                         .runs_on = on::embedded,
-                         .measure = measure_done}};
-const registration made{
-    {.name = "embedded/completion/made", .unit = "ns", .runs_on = on::embedded, .measure = measure_made_and_done}};
+const registration done{
+    {.name = "embedded/completion/done", .unit = "ns a wait", .runs_on = on::embedded, .measure = measure_done}};
+const registration sync_waits{{.name = "embedded/completion/stream_done",
+                               .unit = "ns a sync_wait",
+                               .budget = 50,
+                               .runs_on = on::embedded,
+                               .measure = measure_sync_wait}};
 struct shown {
   const char* name;
   std::vector<double> (*measure)();
@@ -146,6 +153,7 @@ struct shown {
 };
 constexpr shown all_shown[] = {{"reactor", resumed_by_reactor, 1},
                                {"poll", resumed_by_poll},
+                               {"sync_wait", resumed_by_sync_wait},
                                {"wait", waited_for_completion},
                                {"stream_sync", synchronized},
                                {"host_function", resumed_by_waker<host_waker>},

@@ -15,6 +15,8 @@
 #include <utility>
 #include <weir/completion.hpp>
 #include <weir/reactor.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 
 namespace bench {
 namespace {
@@ -24,6 +26,8 @@ detached note_end(Awaited what, arrival& to) {
   co_await what;
   to.note();
 }
+
+weir::task<> end_of(weir::completion what) { co_await what; }
 
 class by_coroutine : public way {
  public:
@@ -56,7 +60,7 @@ class by_waker : public way {
  private:
   std::span<const weir::stream> streams_;
   std::vector<arrival>& arrivals_;
-  woken_thread thread_;
+  woken_threads thread_;
 };
 
 class by_query : public way {
@@ -129,19 +133,6 @@ class by_threads : public way {
   std::vector<std::unique_ptr<waiting_thread>> waiting_;
 };
 
-// Events that put the thread to sleep that waits for them.
-class blocking_event {
- public:
-  blocking_event() { ok(raw().cuEventCreate(&handle_, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC)); }
-  blocking_event(const blocking_event&) = delete;
-  blocking_event& operator=(const blocking_event&) = delete;
-  ~blocking_event() { static_cast<void>(raw().cuEventDestroy_v2(handle_)); }
-  operator CUevent() const { return handle_; }
-
- private:
-  CUevent handle_ = nullptr;
-};
-
 }  // namespace
 
 void arrival::note() { at.store(clock::now().time_since_epoch().count(), std::memory_order_release); }
@@ -157,6 +148,7 @@ std::string text_of(way_name name) {
     case way_name::coroutine: return "coroutine";
     case way_name::polled: return "polled";
     case way_name::waiting: return "wait";
+    case way_name::sync_wait: return "sync_wait";
     case way_name::event_query: return "event_query";
     case way_name::stream_sync: return "stream_sync";
     case way_name::blocking_event: return "blocking_event";
@@ -178,13 +170,20 @@ std::unique_ptr<way> make_way(way_name name, std::span<const weir::stream> strea
     case way_name::event_query: return std::make_unique<by_query>(streams, arrivals);
     case way_name::waiting:
       return threads([streams](std::size_t i) { return [c = streams[i].completion()] { c.wait(); }; });
+    case way_name::sync_wait:
+      return threads(
+          [streams](std::size_t i) { return [c = streams[i].completion()] { weir::sync_wait(end_of(c)); }; });
     case way_name::stream_sync:
       return threads([streams](std::size_t i) { return [s = streams[i].get()] { ok(raw().cuStreamSynchronize(s)); }; });
     case way_name::blocking_event: {
-      auto events = std::make_shared<std::vector<blocking_event>>(streams.size());
+      auto events = std::make_shared<std::vector<std::unique_ptr<raw_event>>>();
+      for (std::size_t i = 0; i < streams.size(); ++i) {
+        events->push_back(std::make_unique<raw_event>(CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
+      }
       return threads([events, streams](std::size_t i) {
-        ok(raw().cuEventRecord((*events)[i], streams[i].get()));
-        return [event = static_cast<CUevent>((*events)[i])] { ok(raw().cuEventSynchronize(event)); };
+        const CUevent event = *(*events)[i];
+        ok(raw().cuEventRecord(event, streams[i].get()));
+        return [event] { ok(raw().cuEventSynchronize(event)); };
       });
     }
   }

@@ -31,6 +31,7 @@ enum class way_name {
   coroutine,       // co_await of a completion, resumed by the reactor's thread
   polled,          // the same, resumed by the thread that polls the reactor
   waiting,         // a thread for each stream in completion::wait()
+  sync_wait,       // the same in sync_wait(), where a coroutine awaits the completion
   event_query,     // a loop of cuEventQuery over all streams
   stream_sync,     // a thread for each stream in cuStreamSynchronize
   blocking_event,  // a thread for each stream in cuEventSynchronize, asleep

@@ -40,7 +40,7 @@ class raw_stream {
 
 class raw_event {
  public:
-  raw_event() { ok(raw().cuEventCreate(&handle_, CU_EVENT_DISABLE_TIMING)); }
+  explicit raw_event(unsigned flags = CU_EVENT_DISABLE_TIMING) { ok(raw().cuEventCreate(&handle_, flags)); }
   raw_event(const raw_event&) = delete;
   raw_event& operator=(const raw_event&) = delete;
   ~raw_event() { static_cast<void>(raw().cuEventDestroy_v2(handle_)); }

@@ -5,56 +5,68 @@
 
 #include <condition_variable>
 #include <coroutine>
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <vector>
+#include <weir/executor.hpp>
 
 namespace bench {
 
-// A thread that resumes what it is given, and sleeps without any.
-class woken_thread {
+// Threads that call what they are given, and sleep without any.
+class woken_threads {
  public:
-  woken_thread() : thread_{[this] { run(); }} {}
-  woken_thread(const woken_thread&) = delete;
-  woken_thread& operator=(const woken_thread&) = delete;
-  ~woken_thread() {
-    resume({});
-    thread_.join();
+  explicit woken_threads(std::size_t count = 1) {
+    for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+  }
+  woken_threads(const woken_threads&) = delete;
+  woken_threads& operator=(const woken_threads&) = delete;
+  ~woken_threads() {
+    {
+      const std::lock_guard hold{lock_};
+      ends_ = true;
+    }
+    news_.notify_all();
+    for (std::thread& each : threads_) each.join();
   }
 
-  void resume(std::coroutine_handle<> what) {
+  void call(weir::continuation what) {
     {
       const std::lock_guard hold{lock_};
       ready_.push_back(what);
     }
     news_.notify_one();
   }
+  void resume(std::coroutine_handle<> what) {
+    call({[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); }, what.address()});
+  }
 
  private:
   void run() {
+    std::unique_lock hold{lock_};
     for (;;) {
-      std::coroutine_handle<> next;
-      {
-        std::unique_lock hold{lock_};
-        news_.wait(hold, [this] { return !ready_.empty(); });
-        next = ready_.front();
-        ready_.pop_front();
-      }
-      if (!next) return;
-      next.resume();
+      news_.wait(hold, [this] { return ends_ || !ready_.empty(); });
+      if (ready_.empty()) return;
+      const weir::continuation next = ready_.front();
+      ready_.pop_front();
+      hold.unlock();
+      next();
+      hold.lock();
     }
   }
 
   std::mutex lock_;
   std::condition_variable news_;
-  std::deque<std::coroutine_handle<>> ready_;
-  std::thread thread_;  // last: it uses the others
+  std::deque<weir::continuation> ready_;
+  bool ends_ = false;
+  std::vector<std::thread> threads_;
 };
 
-// co_await host_waker{stream, thread}: until a host function behind the stream's work has run.
+// co_await host_waker{stream, threads}: until a host function behind the stream's work has run.
 class host_waker {
  public:
-  host_waker(CUstream stream, woken_thread& on) : stream_{stream}, on_{&on} {}
+  host_waker(CUstream stream, woken_threads& on) : stream_{stream}, on_{&on} {}
   [[nodiscard]] bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
@@ -69,14 +81,14 @@ class host_waker {
   }
 
   CUstream stream_;
-  woken_thread* on_;
+  woken_threads* on_;
   std::coroutine_handle<> awaiting_;
 };
 
 // The same by a status callback, the driver's older way.
 class callback_waker {
  public:
-  callback_waker(CUstream stream, woken_thread& on) : stream_{stream}, on_{&on} {}
+  callback_waker(CUstream stream, woken_threads& on) : stream_{stream}, on_{&on} {}
   [[nodiscard]] bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
@@ -91,7 +103,7 @@ class callback_waker {
   }
 
   CUstream stream_;
-  woken_thread* on_;
+  woken_threads* on_;
   std::coroutine_handle<> awaiting_;
 };
 

@@ -1,0 +1,118 @@
+// request_server.cpp - how many requests does a server answer that has a coroutine for each, beside one with a thread for
+// each, and one that host functions wake?
+#include "harness/figure.hpp"
+#include "harness/timing.hpp"
+#include "server/requests.hpp"
+#include "server/servers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+namespace {
+
+constexpr int turns = 2;
+constexpr std::chrono::milliseconds length{150};  // of each
+
+struct answered {
+  double thousand_a_second = 0;
+  double p99 = 0;  // microseconds
+};
+
+constexpr std::array weirs{server::coroutines, server::coroutines_on_4};
+constexpr std::array others{server::threads, server::spinning_threads, server::host_functions,
+                            server::host_functions_on_4};
+constexpr std::array servers{weirs[0], weirs[1], others[0], others[1], others[2], others[3]};
+
+using results = std::map<server, answered>;
+
+// The servers take turns, so that all of them meet the same machine.
+results measure(std::size_t places, queued how) {
+  requests all{places, how};
+  std::map<server, std::vector<double>> times;
+  std::map<server, double> seconds;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (const server which : servers) {
+      record one{places, length};
+      run(which, all, one);
+      seconds[which] += one.seconds();
+      for (const std::vector<double>& part : one.times()) {
+        times[which].insert(times[which].end(), part.begin(), part.end());
+      }
+    }
+  }
+  results of;
+  for (const server which : servers) {
+    const std::vector<double>& each = times[which];
+    of[which] = {static_cast<double>(each.size()) / seconds[which] / 1000, quantile(each, 0.99)};
+  }
+  return of;
+}
+
+const results& measured(std::size_t places, queued how) {
+  static std::map<std::pair<std::size_t, queued>, results> known;
+  results& of = known[{places, how}];
+  if (of.empty()) of = measure(places, how);
+  return of;
+}
+
+const answered& best(const results& of, std::span<const server> among) {
+  const auto less = [&](server a, server b) { return of.at(a).thousand_a_second < of.at(b).thousand_a_second; };
+  return of.at(*std::ranges::max_element(among, less));
+}
+
+void add_figures(std::vector<registration>& to, std::size_t places, queued how, on where) {
+  const std::string name = "server/" + std::to_string(places) + (how == queued::from_graph ? "/from_graph" : "") + "/";
+  for (const server which : servers) {
+    to.emplace_back(figure{.name = name + text_of(which),
+                           .unit = "thousand a second",
+                           .better = better::more,
+                           .runs_on = where,
+                           .measure = [=] { return measured(places, how).at(which).thousand_a_second; }});
+    to.emplace_back(
+        figure{.name = name + text_of(which) + "/p99", .unit = "us, 99 of 100", .runs_on = where, .measure = [=] {
+                 return measured(places, how).at(which).p99;
+               }});
+  }
+  if (places != 256) return;
+  to.emplace_back(figure{.name = name + "gain",
+                         .unit = "x the best other",
+                         .budget = 2,
+                         .better = better::more,
+                         .runs_on = where,
+                         .budget_on = on::gpu,
+                         .measure = [=] {
+                           const results& of = measured(places, how);
+                           return best(of, weirs).thousand_a_second / best(of, others).thousand_a_second;
+                         }});
+  to.emplace_back(figure{.name = name + "p99_beside",
+                         .unit = "x that of the best other",
+                         .budget = 1,
+                         .runs_on = where,
+                         .budget_on = on::gpu,
+                         .measure = [=] {
+                           const results& of = measured(places, how);
+                           return best(of, weirs).p99 / best(of, others).p99;
+                         }});
+}
+
+const std::vector<registration> figures = [] {
+  std::vector<registration> made;
+  // What the others would add on the embedded driver, where the one that waits does the work, is little.
+  add_figures(made, 16, queued::each_time, on::any);
+  add_figures(made, 64, queued::each_time, on::gpu);
+  add_figures(made, 256, queued::each_time, on::any);
+  add_figures(made, 1024, queued::each_time, on::gpu);
+  add_figures(made, 256, queued::from_graph, on::gpu);
+  return made;
+}();
+
+}  // namespace
+}  // namespace bench

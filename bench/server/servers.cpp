@@ -1,0 +1,99 @@
+// server/servers.cpp - a coroutine for each request, or a thread.
+#include "server/servers.hpp"
+
+#include "completion/detached.hpp"
+#include "harness/raw.hpp"
+#include "peers/host_wakers.hpp"
+
+#include <thread>
+#include <weir/completion.hpp>
+#include <weir/context.hpp>
+
+namespace bench {
+namespace {
+
+// Wait: queues a request, and gives what is awaited then.
+template <class Wait>
+detached serve(requests& all, std::size_t place, record& to, Wait wait) {
+  while (to.goes_on()) {
+    const auto began = clock::now();
+    co_await wait(place);
+    to.note(place, began);
+    all.check(place);
+  }
+  to.leave();
+}
+
+template <class Wait>
+void serve_all(requests& all, record& to, Wait wait) {
+  for (std::size_t i = 0; i < all.places(); ++i) serve(all, i, to, wait);
+  to.wait();
+}
+
+void serve_by_thread(requests& all, std::size_t place, record& to, unsigned event_flags) {
+  const weir::context_scope current{weir::device{}};
+  const raw_event end{event_flags};
+  while (to.goes_on()) {
+    const auto began = clock::now();
+    all.queue_raw(place);
+    ok(raw().cuEventRecord(end, all.stream_of(place).get()));
+    ok(raw().cuEventSynchronize(end));
+    to.note(place, began);
+    all.check(place);
+  }
+  to.leave();
+}
+
+// All on the reactor's thread.
+void run_coroutines(requests& all, record& to) {
+  serve_all(all, to, [&](std::size_t place) { return all.queue(place); });
+}
+
+// The reactor's thread hands them on.
+void run_coroutines_on(std::size_t threads, requests& all, record& to) {
+  woken_threads pool{threads};
+  const auto on_pool = [&pool](weir::continuation what) { pool.call(what); };
+  serve_all(all, to, [&](std::size_t place) { return all.queue(place).on(on_pool); });
+}
+
+void run_host_functions(std::size_t threads, requests& all, record& to) {
+  woken_threads pool{threads};
+  serve_all(all, to, [&](std::size_t place) {
+    all.queue_raw(place);
+    return host_waker{all.stream_of(place).get(), pool};
+  });
+}
+
+void run_threads(requests& all, record& to, unsigned event_flags) {
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < all.places(); ++i) {
+    threads.emplace_back([&, i] { serve_by_thread(all, i, to, event_flags); });
+  }
+}
+
+}  // namespace
+
+std::string text_of(server which) {
+  switch (which) {
+    case server::coroutines: return "coroutines";
+    case server::coroutines_on_4: return "coroutines_on_4";
+    case server::threads: return "threads";
+    case server::spinning_threads: return "spinning_threads";
+    case server::host_functions: return "host_functions";
+    case server::host_functions_on_4: return "host_functions_on_4";
+  }
+  return {};
+}
+
+void run(server which, requests& all, record& to) {
+  switch (which) {
+    case server::coroutines: return run_coroutines(all, to);
+    case server::coroutines_on_4: return run_coroutines_on(4, all, to);
+    case server::threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
+    case server::spinning_threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING);
+    case server::host_functions: return run_host_functions(1, all, to);
+    case server::host_functions_on_4: return run_host_functions(4, all, to);
+  }
+}
+
+}  // namespace bench

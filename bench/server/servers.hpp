@@ -1,0 +1,59 @@
+// server/servers.hpp - servers that answer as many requests at a time as there are places for them.
+#pragma once
+
+#include "harness/timing.hpp"
+#include "server/requests.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// What one server did. Those who asked wait for their answer, and then ask again: so as many requests are under way as
+// there are places, all the time.
+class record {
+ public:
+  record(std::size_t places, clock::duration length) : times_(places), left_{places}, end_{begun_ + length} {}
+
+  [[nodiscard]] bool goes_on() const { return clock::now() < end_; }
+  void note(std::size_t place, clock::time_point began) {
+    times_[place].push_back(std::chrono::duration<double, std::micro>{clock::now() - began}.count());
+  }
+  // Called once a place; what waits for all of them is told.
+  void leave() {
+    if (left_.fetch_sub(1) != 1) return;
+    ended_ = clock::now();
+    is_over_.store(true);
+    is_over_.notify_one();
+  }
+  void wait() const { is_over_.wait(false); }
+
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>{ended_ - begun_}.count(); }
+  [[nodiscard]] const std::vector<std::vector<double>>& times() const { return times_; }
+
+ private:
+  std::vector<std::vector<double>> times_;
+  std::atomic<std::size_t> left_;
+  std::atomic<bool> is_over_{false};
+  clock::time_point begun_ = clock::now();
+  clock::time_point end_;
+  clock::time_point ended_;
+};
+
+enum class server {
+  coroutines,       // resumed by the reactor's thread, which does all the work of the host
+  coroutines_on_4,  // by four threads that are given them
+  threads,          // one for each place, asleep until its event is reached
+  spinning_threads,
+  host_functions,  // one thread is woken and does all the work of the host
+  host_functions_on_4,
+};
+[[nodiscard]] std::string text_of(server which);
+
+// Serves until the record ends.
+void run(server which, requests& all, record& to);
+
+}  // namespace bench
