@@ -23,20 +23,20 @@ weir::completion stream_ref::completion(call_site at) const {
   CUstream_st* const stream = detail::usable(*this, call, at);
   CUstream_st* const handle = detail::is_legacy(stream) ? abi::CU_STREAM_LEGACY : stream;
   std::uint64_t ticket = 0;
-  errc answer = lane::moved_on;
+  detail::call_outcome noted{lane::moved_on};
   lane* where = nullptr;
   const detail::relaxed_in_our_captures unharmed{at};
-  while (answer == lane::moved_on) {
+  while (noted.code == lane::moved_on) {
     where = &detail::lane_of(handle, at);
-    answer = where->note(handle, ticket);
+    noted = where->note(handle, ticket);
   }
-  if (answer == errc::success) [[likely]] {
+  if (noted.code == errc::success) [[likely]] {
     return detail::completion_access::make(*where, ticket);
   }
-  if (answer == errc::stream_capture_unsupported || answer == errc::stream_capture_invalidated) {
+  if (noted.code == errc::stream_capture_unsupported || noted.code == errc::stream_capture_invalidated) {
     detail::refuse_captured_stream(stream, call, at);
   }
-  detail::fail_as_answered(answer, call, *this, at);
+  detail::fail_as_answered(noted.code, noted.call != nullptr ? noted.call : call, *this, at);
 }
 
 weir::completion stream::completion(call_site at) const { return ref().completion(at); }

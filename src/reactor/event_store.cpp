@@ -23,29 +23,34 @@ store& the_store() noexcept {
   return *made;
 }
 
-CUresult make_event(CUcontext context, CUevent& event) {
+call_outcome outcome_of(CUresult answer, const char* call) noexcept { return {static_cast<errc>(answer), call}; }
+
+call_outcome make_event(CUcontext context, CUevent& event) {
   const driver_table& calls = driver();
   CUcontext current = nullptr;
-  if (const CUresult answer = calls.cuCtxGetCurrent(&current); answer != CUDA_SUCCESS) return answer;
+  if (const CUresult answer = calls.cuCtxGetCurrent(&current); answer != CUDA_SUCCESS) {
+    return outcome_of(answer, "cuCtxGetCurrent");
+  }
   const bool pushes = current != context;
   if (pushes) {
-    if (const CUresult answer = calls.cuCtxPushCurrent_v2(context); answer != CUDA_SUCCESS) return answer;
+    const CUresult answer = calls.cuCtxPushCurrent_v2(context);
+    if (answer != CUDA_SUCCESS) return outcome_of(answer, "cuCtxPushCurrent");
   }
   const CUresult made = calls.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
   if (pushes) static_cast<void>(calls.cuCtxPopCurrent_v2(&current));
-  return made;
+  return outcome_of(made, "cuEventCreate");
 }
 
 }  // namespace
 
-CUresult take_event(CUcontext context, unsigned long long number, CUevent& event) {
+call_outcome take_event(CUcontext context, unsigned long long number, CUevent& event) {
   {
     store& all = the_store();
     const std::lock_guard hold{all.lock};
     if (const auto found = all.events.find(number); found != all.events.end() && !found->second.empty()) {
       event = found->second.back();
       found->second.pop_back();
-      return CUDA_SUCCESS;
+      return {};
     }
   }
   return make_event(context, event);

@@ -4,16 +4,24 @@
 #include "driver/abi.hpp"
 #include "driver/table.hpp"
 
+#include <weir/errc.hpp>
+
 #include <cstddef>
 #include <span>
 
 namespace weir::detail {
 
+// How a call of the driver went; which one, if it failed.
+struct call_outcome {
+  errc code = errc::success;
+  const char* call = nullptr;
+};
+
 // By the context's number, which no other context ever has. Events are untimed; they end with their context, or with the
 // process. Thread safety: all of them, from any thread.
 
 // One of them, or a new one, made with the context current for that long.
-[[nodiscard]] CUresult take_event(CUcontext context, unsigned long long number, CUevent& event);
+[[nodiscard]] call_outcome take_event(CUcontext context, unsigned long long number, CUevent& event);
 
 // Gives back events that are good. So many of a context are kept; those beyond, or without memory to note them down, are
 // destroyed.

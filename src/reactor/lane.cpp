@@ -1,7 +1,6 @@
 // reactor/lane.cpp - points: noted, asked for, settled.
 #include "reactor/lane.hpp"
 
-#include "reactor/event_store.hpp"
 #include "reactor/reactor.hpp"
 
 #include <weir/closed.hpp>
@@ -109,26 +108,26 @@ void lane::make_way() noexcept {
   if (ask_unless_asked(middle) == errc::not_ready) static_cast<void>(ask_unless_asked(oldest));
 }
 
-errc lane::note(CUstream stream, std::uint64_t& ticket) {
+call_outcome lane::note(CUstream stream, std::uint64_t& ticket) {
   if (services() != nullptr) return note_point(stream, ticket);
   make_way();
   return note_event(stream, ticket);
 }
 
-errc lane::note_event(CUstream stream, std::uint64_t& ticket) {
+call_outcome lane::note_event(CUstream stream, std::uint64_t& ticket) {
   const driver_table& calls = driver();
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   if (const CUresult answer = calls.cuStreamIsCapturing(stream, &capture); answer != CUDA_SUCCESS) {
-    return static_cast<errc>(answer);
+    return {static_cast<errc>(answer), "cuStreamIsCapturing"};
   }
-  if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) return errc::stream_capture_unsupported;
-  if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return errc::stream_capture_invalidated;
+  if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) return {errc::stream_capture_unsupported};
+  if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return {errc::stream_capture_invalidated};
 
   const std::lock_guard alone{noting_};
   CUevent event = nullptr;
   {
     const std::lock_guard hold{ring_lock_};
-    if (!serves(stream) || services() != nullptr) return moved_on;
+    if (!serves(stream) || services() != nullptr) return {moved_on};
     ring_.make_room();
     free_.reserve(ring_.capacity());
     if (!free_.empty()) {
@@ -137,44 +136,44 @@ errc lane::note_event(CUstream stream, std::uint64_t& ticket) {
     }
   }
   if (event == nullptr) {
-    const CUresult answer = take_event(place_.context, place_.context_number, event);
-    if (answer != CUDA_SUCCESS) return static_cast<errc>(answer);
+    const call_outcome taken = take_event(place_.context, place_.context_number, event);
+    if (taken.code != errc::success) return taken;
   }
   if (const CUresult answer = calls.cuEventRecord(event, stream); answer != CUDA_SUCCESS) {
     destroy_events({&event, 1});
-    return static_cast<errc>(answer);
+    return {static_cast<errc>(answer), "cuEventRecord"};
   }
   const std::lock_guard hold{ring_lock_};
   ticket = ring_.push(to_mark(event));
-  return errc::success;
+  return {};
 }
 
 // Threads that ask at once may do so in either order: a count that another has overtaken is taken for his.
-errc lane::note_point(CUstream stream, std::uint64_t& ticket) {
+call_outcome lane::note_point(CUstream stream, std::uint64_t& ticket) {
   const engine_services* const engine = services();
-  if (engine == nullptr) return moved_on;
+  if (engine == nullptr) return {moved_on};
   work_point end;
   work_home where;
   const CUresult answer = engine->end_of(stream, end, where);
-  if (answer != CUDA_SUCCESS) return static_cast<errc>(answer);
+  if (answer != CUDA_SUCCESS) return {static_cast<errc>(answer)};
   if (engine->reached(end)) {
     ticket = first_of_life_.load(std::memory_order_relaxed);
-    return errc::success;
+    return {};
   }
   make_way();
   const std::lock_guard hold{ring_lock_};
-  if (!serves(stream) || services() != engine) return moved_on;
+  if (!serves(stream) || services() != engine) return {moved_on};
   if (line_ != end.line) {
     line_ = end.line;
     work_home_ = where;
   }
   if (!ring_.empty() && ring_[ring_.end() - 1].what >= end.count) {
     ticket = ring_.end() - 1;
-    return errc::success;
+    return {};
   }
   ring_.make_room();
   ticket = ring_.push(end.count);
-  return errc::success;
+  return {};
 }
 
 std::uint64_t lane::note_only(CUevent event) {

@@ -4,6 +4,7 @@
 #include "driver/engine_services.hpp"
 #include "driver/spin_lock.hpp"
 #include "driver/table.hpp"
+#include "reactor/event_store.hpp"
 #include "reactor/mark_ring.hpp"
 #include "reactor/waiter_list.hpp"
 
@@ -58,9 +59,10 @@ class lane {
   [[nodiscard]] bool idle() noexcept;
 
   // The end of all that the stream was given so far, as a ticket. Refuses a stream that captures, with nothing queued:
-  // stream_capture_unsupported, or stream_capture_invalidated if the capture is broken. Else what the driver answers.
-  // moved_on if the lane serves another stream by now. Throws std::bad_alloc. cuStreamIsCapturing, cuEventRecord.
-  [[nodiscard]] errc note(CUstream stream, std::uint64_t& ticket);
+  // stream_capture_unsupported, or stream_capture_invalidated if the capture is broken. Else what the driver answers, and
+  // to which call, if there is one. moved_on if the lane serves another stream by now. Throws std::bad_alloc.
+  // cuStreamIsCapturing, cuEventRecord.
+  [[nodiscard]] call_outcome note(CUstream stream, std::uint64_t& ticket);
   static constexpr errc moved_on = static_cast<errc>(-1'000);
 
   // Of an event, which is somebody else's, in place of a stream: its point is the only one in this life, at whose end the
@@ -114,8 +116,8 @@ class lane {
   [[nodiscard]] bool serves(CUstream stream) const noexcept {  // with ring_lock_ held
     return attached_ && place_.stream == stream;
   }
-  [[nodiscard]] errc note_event(CUstream stream, std::uint64_t& ticket);
-  [[nodiscard]] errc note_point(CUstream stream, std::uint64_t& ticket);
+  [[nodiscard]] call_outcome note_event(CUstream stream, std::uint64_t& ticket);
+  [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
