@@ -17,6 +17,8 @@ endif()
 
 function(weir_use_asio target)
   target_include_directories(${target} SYSTEM PRIVATE ${ASIO_INCLUDE_DIR})
+  # GCC 12 takes the memory of Asio's coroutines for that of another operator new than it is.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
   # The thread sanitizer knows nothing of fences; Asio's locks do what they are for, too.
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
     target_compile_definitions(${target} PRIVATE ASIO_DISABLE_FENCED_BLOCK)

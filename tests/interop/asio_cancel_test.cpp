@@ -64,7 +64,7 @@ class AsioCancel : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, AsioCancel, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& way) { return way.param ? "Asked" : "AsItComes"; });
 
 bool was_cancelled(const std::exception_ptr& failure) {
   if (failure == nullptr) return false;

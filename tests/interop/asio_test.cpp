@@ -67,7 +67,7 @@ class Asio : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, Asio, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& way) { return way.param ? "Asked" : "AsItComes"; });
 
 TEST_P(Asio, ACallbackIsCalledThroughTheExecutorThatIsGiven) {
   std::thread::id there;

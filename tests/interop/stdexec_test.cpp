@@ -116,7 +116,7 @@ class Senders : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, Senders, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& way) { return way.param ? "Asked" : "AsItComes"; });
 
 TEST_P(Senders, CompleteAfterTheWork) {
   pinned_buffer<int> x{1};
