@@ -4,9 +4,9 @@
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -21,13 +21,18 @@ namespace {
 using times = std::vector<double>;  // microseconds
 
 constexpr int turns = 4;
-constexpr int rounds = 500;  // in each
-// For as long a stream is held, and a little more each time: who waits is then where it waits.
-constexpr std::chrono::microseconds shortest_hold{20};
+
+struct setting {
+  std::size_t streams = 1;
+  // For as long a stream is held, and a little more each time: who waits is then where it waits.
+  std::chrono::microseconds hold{20};
+  int rounds = 500;  // in each turn
+  auto operator<=>(const setting&) const = default;
+};
 
 // All streams are held and awaited; in each round one of them, by chance, is released, and then held and awaited again.
 // The clock begins when the host releases it. That the device takes some 2 us to see that on an H200 is in all figures.
-void measure_turn(way_name name, held_streams& streams, std::mt19937& chance, times& to) {
+void measure_turn(way_name name, const setting& how_much, held_streams& streams, std::mt19937& chance, times& to) {
   const std::size_t count = streams.streams().size();
   std::vector<arrival> arrivals(count);
   const std::unique_ptr<way> how = make_way(name, streams.streams(), arrivals);
@@ -38,10 +43,10 @@ void measure_turn(way_name name, held_streams& streams, std::mt19937& chance, ti
   };
   const auto has_arrived = [&](std::size_t i) { return arrivals[i].at.load(std::memory_order_acquire) != 0; };
   for (std::size_t i = 0; i < count; ++i) begin(i);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < how_much.rounds; ++round) {
     std::size_t i = chance() % count;
     while (!streams.has_begun(i)) i = (i + 1) % count;
-    const auto until = clock::now() + shortest_hold + std::chrono::nanoseconds{chance() % 8192};
+    const auto until = clock::now() + how_much.hold + how_much.hold * (chance() % 256) / 512;
     while (clock::now() < until) how->meanwhile();
     const auto released = clock::now();
     streams.release(i);
@@ -58,12 +63,12 @@ void measure_turn(way_name name, held_streams& streams, std::mt19937& chance, ti
 using results = std::map<way_name, times>;
 
 // The ways take turns, so that all of them meet the same machine.
-results measure_all(std::size_t streams, std::span<const way_name> ways) {
-  held_streams held{streams};
+results measure_all(const setting& how_much, std::span<const way_name> ways) {
+  held_streams held{how_much.streams};
   std::mt19937 chance{1};
   results all;
   for (int turn = 0; turn < turns; ++turn) {
-    for (const way_name name : ways) measure_turn(name, held, chance, all[name]);
+    for (const way_name name : ways) measure_turn(name, how_much, held, chance, all[name]);
   }
   return all;
 }
@@ -74,41 +79,41 @@ constexpr std::array all_ways{way_name::coroutine,      way_name::polled,       
 // A thread for each of many streams would measure how many processors there are.
 constexpr std::array ways_of_many{way_name::coroutine, way_name::polled, way_name::event_query,
                                   way_name::host_function};
+constexpr std::array ways_of_long{way_name::coroutine, way_name::waiting, way_name::stream_sync,
+                                  way_name::host_function};
 
-const results& measured(std::size_t streams) {
-  static std::map<std::size_t, results> known;
-  results& of = known[streams];
-  if (of.empty()) of = streams == 1 ? measure_all(streams, all_ways) : measure_all(streams, ways_of_many);
+const results& measured(const setting& how_much, std::span<const way_name> ways) {
+  static std::map<setting, results> known;
+  results& of = known[how_much];
+  if (of.empty()) of = measure_all(how_much, ways);
   return of;
 }
 
-struct budgets {
-  std::size_t streams;
-  double median;
-  double p99;
-};
-constexpr std::array asked{budgets{1, 5, 15}, budgets{16, 10, no_budget}, budgets{64, 18, no_budget}};
+// Of each of the ways; the budgets are the coroutine's.
+void add_figures(std::vector<registration>& to, const std::string& name, const setting& how_much,
+                 std::span<const way_name> ways, double median_budget = no_budget, double p99_budget = no_budget) {
+  for (const way_name each : ways) {
+    const auto add = [&](const char* suffix, const char* unit, double part, double budget) {
+      to.emplace_back(figure{.name = "completion/" + name + "/" + text_of(each) + suffix,
+                             .unit = unit,
+                             .budget = each == way_name::coroutine ? budget : no_budget,
+                             .runs_on = on::gpu,
+                             .measure = [=] { return quantile(measured(how_much, ways).at(each), part); }});
+    };
+    add("", "us, median", 0.5, median_budget);
+    add("/p99", "us, 99 of 100", 0.99, p99_budget);
+  }
+}
 
 const std::vector<registration> figures = [] {
+  using namespace std::chrono_literals;
   std::vector<registration> made;
-  for (const budgets& of : asked) {
-    const auto add = [&](way_name name, const char* suffix, const char* unit, double part, double budget) {
-      made.emplace_back(figure{.name = "completion/" + std::to_string(of.streams) + "/" + text_of(name) + suffix,
-                               .unit = unit,
-                               .budget = name == way_name::coroutine ? budget : no_budget,
-                               .runs_on = on::gpu,
-                               .measure = [=] { return quantile(measured(of.streams).at(name), part); }});
-    };
-    const auto add_both = [&](way_name name) {
-      add(name, "", "us, median", 0.5, of.median);
-      add(name, "/p99", "us, 99 of 100", 0.99, of.p99);
-    };
-    if (of.streams == 1) {
-      std::ranges::for_each(all_ways, add_both);
-    } else {
-      std::ranges::for_each(ways_of_many, add_both);
-    }
-  }
+  add_figures(made, "1", {}, all_ways, 5, 15);
+  add_figures(made, "16", {.streams = 16}, ways_of_many, 10);
+  add_figures(made, "64", {.streams = 64}, ways_of_many, 18);
+  // Of work that takes longer.
+  add_figures(made, "300us", {.hold = 300us, .rounds = 100}, ways_of_long);
+  add_figures(made, "2ms", {.hold = 2ms, .rounds = 25}, ways_of_long);
   return made;
 }();
 
