@@ -21,6 +21,8 @@ constexpr long long microsecond = 1'000;
 // A fault is to be told within a millisecond, and a longer sleep would save next to nothing.
 constexpr long long shortest_sleep = 20 * microsecond;
 constexpr long long longest_sleep = 800 * microsecond;
+// A driver that is asked without a pause has threads that launch wait; once in so long they do not notice.
+constexpr long long longest_rest = 1 * microsecond;
 // What the kernel may add to a sleep; 50 us by default, more than most sleeps here.
 constexpr unsigned long slack_nanoseconds = 1'000;
 
@@ -72,12 +74,15 @@ void reactor::run() noexcept {
   outside_.store(true);
 }
 
-// Spins for as long as that pays; then sleeps, a quarter of what has passed already, so that the end is noticed at most
-// that much late; where nobody needs it, until somebody does.
+// Spins for as long as that pays, and asks the less often the longer it takes; then sleeps, a quarter of what has passed
+// already, so that the end is noticed at most that much late; where nobody needs it, until somebody does.
 void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
   if (now - since < budget.nanoseconds()) {
-    pause();
+    const long long until = now + std::min((now - since) / 32, longest_rest);
+    do {
+      pause();
+    } while (steady_nanoseconds() < until && signals_.load(std::memory_order_relaxed) == seen);
     return;
   }
   const bool needed = needs_.load() > 0 && drivers_.load() == 0;
