@@ -2,6 +2,7 @@
 #include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/device.hpp>
+#include <weir/event.hpp>
 #include <weir/launch.hpp>
 #include <weir/module.hpp>
 #include <weir/program.hpp>
@@ -13,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -41,13 +43,10 @@ extern "C" __global__ void store(int* x, int value) { *x = value; }
 
 struct count_of {
   std::atomic<int> told{0};
-  std::atomic<int> failed{0};
 };
 
 detached await(completion c, count_of& answers, errc& last) {
-  const errc outcome = co_await c.outcome();
-  if (outcome != errc::success) ++answers.failed;
-  last = outcome;
+  last = co_await c.outcome();
   ++answers.told;
 }
 
@@ -55,7 +54,29 @@ void wait_for(const std::atomic<int>& count, int wanted) {
   while (count != wanted) std::this_thread::yield();
 }
 
-// A kernel with a bad address, while a thousand wait, in its own stream and in others.
+// How a wait has ended.
+struct answer {
+  std::atomic<int> told{0};
+  errc outcome = errc::not_ready;
+
+  void tell(errc how) {
+    outcome = how;
+    ++told;
+  }
+};
+
+detached await_it(completion c, answer& to) { to.tell(co_await c.outcome()); }
+detached await_for_long(completion c, answer& to) {
+  errc how = errc::success;
+  try {
+    co_await c.within(1h);
+  } catch (const error& e) {
+    how = e.result();
+  }
+  to.tell(how);
+}
+
+// A kernel with a bad address, while a thousand wait in all ways, in its own stream and in others.
 bool all_awaits_fail(bool asked) {
   const device gpu;
   std::optional<failing_table> calls;
@@ -64,10 +85,11 @@ bool all_awaits_fail(bool asked) {
   constexpr int streams = 10;
   constexpr int awaits = 100;
   std::vector<stream> all;
+  std::vector<event> marks;
   std::vector<std::unique_ptr<gate>> held;
-  count_of answers;
-  std::vector<errc> outcomes(streams * awaits);
+  std::deque<answer> answers;
   std::vector<completion> points;
+  std::vector<std::jthread> waiting;
   for (int i = 0; i < streams; ++i) {
     all.emplace_back(gpu);
     held.push_back(std::make_unique<gate>(all.back()));
@@ -76,15 +98,25 @@ bool all_awaits_fail(bool asked) {
   launch(bad, grid(1, 1), store, static_cast<int*>(nullptr), 1);
   for (int i = 0; i < streams; ++i) {
     for (int k = 0; k < awaits; ++k) {
-      points.push_back(all[i].completion());
-      await(points.back(), answers, outcomes[i * awaits + k]);
+      if (k % 10 == 0) marks.push_back(all[i].record());
+      const completion c = k % 10 == 0 ? marks.back().completion() : all[i].completion();
+      points.push_back(c);
+      answer& to = answers.emplace_back();
+      switch (k % 4) {
+        case 0: await_it(c, to); break;
+        case 1: await_for_long(c, to); break;
+        case 2: c.then([&to](errc outcome) { to.tell(outcome); }); break;
+        default: c.then([](continuation what) { what(); }, [&to](errc outcome) { to.tell(outcome); });
+      }
     }
+    answer& to = answers.emplace_back();
+    waiting.emplace_back([c = points.back(), &to] { to.tell(result_of([&] { c.wait(); })); });
   }
   held.front()->open();
-  wait_for(answers.told, streams * awaits);
-  if (!WEIR_HOLDS(answers.failed == streams * awaits)) return false;
-  for (const errc outcome : outcomes) {
-    if (!WEIR_HOLDS(outcome == errc::illegal_address)) return false;
+  for (const answer& each : answers) wait_for(each.told, 1);
+  waiting.clear();
+  for (const answer& each : answers) {
+    if (!WEIR_HOLDS(each.outcome == errc::illegal_address) || !WEIR_HOLDS(each.told == 1)) return false;
   }
   for (const completion& c : points) {
     if (!WEIR_HOLDS(c.status() == errc::illegal_address)) return false;

@@ -3,6 +3,9 @@
 
 #include "driver/table.hpp"
 
+#include <atomic>
+#include <vector>
+
 namespace weir::test {
 
 // While one lives every call passes through its table, which is the driver's but for what `change` puts there; that finds
@@ -10,9 +13,12 @@ namespace weir::test {
 class own_table {
  public:
   explicit own_table(void (*change)(detail::driver_table&)) {
-    below_ = &detail::driver();
-    auto* const mine = new detail::driver_table{*below_};  // never destroyed
+    static auto& never_destroyed = *new std::vector<detail::driver_table*>;
+    const detail::driver_table& found = detail::driver();
+    auto* const mine = new detail::driver_table{found};
+    never_destroyed.push_back(mine);
     change(*mine);
+    below_ = &found;
     detail::table_in_use.store(mine);
   }
   own_table(const own_table&) = delete;
@@ -22,7 +28,7 @@ class own_table {
   [[nodiscard]] static const detail::driver_table& below() noexcept { return *below_; }
 
  private:
-  static inline const detail::driver_table* below_ = nullptr;
+  static inline std::atomic<const detail::driver_table*> below_{nullptr};
 };
 
 }  // namespace weir::test
