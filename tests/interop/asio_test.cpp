@@ -3,9 +3,11 @@
 
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
+#include <weir/capture.hpp>
 #include <weir/device.hpp>
 #include <weir/fill.hpp>
 #include <weir/future.hpp>
+#include <weir/graph.hpp>
 #include <weir/host_function.hpp>
 #include <weir/launch.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -322,14 +324,17 @@ TEST_P(Asio, MemoryComesFromTheHandlersAllocator) {
 }
 
 TEST_P(Asio, IsAllowedBesideCaptures) {
+  stream t{gpu};
   gate held{s};
   const completion c = s.completion();
-  const allow_sync none{false};
   bool called = false;
-  async_wait(io, c, [&](std::exception_ptr) { called = true; });
+  begin_capture(t, capture_options{.mode = capture_mode::global});
+  const allow_sync none{false};
+  async_wait(io, c, [&](const std::exception_ptr&) { called = true; });
   held.open();
   io.run();
   EXPECT_TRUE(called);
+  static_cast<void>(end_capture(t));
 }
 
 // A fault fails every wait with the device's code, as weir's own exception.

@@ -35,7 +35,7 @@ namespace weir {
 //
 // If the context of the executor ends first, the handler is destroyed with it and not called, as those of Asio's own
 // operations are. A context that was made to be used without locks (ASIO_CONCURRENCY_HINT_UNSAFE) will not do, as the end of
-// the work is found on another thread.
+// the work is found on another thread. An executor that throws when it is given the handler ends the program.
 //
 // Thread safety: from any thread. In captures and host functions: allowed. Throws std::bad_alloc or std::system_error, if
 // there is no memory or no thread, and then calls nothing.
