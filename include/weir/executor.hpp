@@ -6,8 +6,7 @@
 
 namespace weir {
 
-// What an executor is given: something to call once, from whatever thread it likes, but for the one that gives it, and
-// inside that call. Trivially copyable, so that every queue takes it, and std::function, too.
+// What an executor is given: something to call once, on whatever thread it likes, at once or later. Trivially copyable, so that every queue takes it, and std::function, too.
 class continuation {
  public:
   constexpr continuation(void (*call)(void*) noexcept, void* with) noexcept : call_{call}, with_{with} {}
@@ -22,7 +21,8 @@ class continuation {
 //
 //   auto on_pool = [&pool](weir::continuation c) { boost::asio::post(pool, c); };
 //
-// It is called by a thread of the reactor's, under no lock. What it throws is not lost: the continuation then runs there.
+// It is called under no lock, by a thread that may run the program's code: one of the reactor's, one that polls or is in
+// sync_wait(), or the coroutine's own. If it throws, the continuation runs there.
 template <class E>
 concept executor = std::copy_constructible<std::decay_t<E>> && requires(std::decay_t<E>& to, continuation what) {
   to(what);

@@ -19,6 +19,7 @@ class completion;
 namespace detail {
 
 class joint_wait;
+class reactor;
 
 // One of the points. Its outcome is not_ready if it was not waited for to its end.
 struct joint_point : completion_waiter {
@@ -75,8 +76,8 @@ class WEIR_EXPORT joint_wait {
 
   std::span<joint_point> points_;
   std::coroutine_handle<> awaiting_;
-  lane* clock_ = nullptr;  // whose reactor looks after the time
-  long long limit_;        // nanoseconds; forever: none
+  reactor* clock_ = nullptr;  // looks after the time; a lane may move on to another one
+  long long limit_;           // nanoseconds; forever: none
   limit_timer timer_;
   std::size_t first_ = 0;
   std::atomic<std::size_t> needed_{0};   // that many more points

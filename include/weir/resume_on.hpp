@@ -14,8 +14,9 @@ class executor_hop {
  public:
   explicit executor_hop(E to) : to_{std::move(to)} {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  // The coroutine may go on, and end this awaiter, before the executor has returned.
-  void await_suspend(std::coroutine_handle<> awaiting) noexcept {
+  // The coroutine may go on, and end this awaiter, before the executor has returned. Inlined, clang 14 would put what is
+  // needed still into the coroutine's frame.
+  [[gnu::noinline]] void await_suspend(std::coroutine_handle<> awaiting) noexcept {
     E to = std::move(to_);
     give(to, continuation{[](void* frame) noexcept { std::coroutine_handle<>::from_address(frame).resume(); },
                           awaiting.address()});

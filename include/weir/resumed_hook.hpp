@@ -26,13 +26,12 @@ class resumed_hook {
 
   struct frame {
     struct promise_type {
-      explicit promise_type(target t) noexcept : to{t} {}
       frame get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
       std::suspend_always initial_suspend() const noexcept { return {}; }
       auto final_suspend() const noexcept {
         struct ending {
           bool await_ready() const noexcept { return false; }
-          void await_suspend(std::coroutine_handle<>) const noexcept { to.call(to.with); }
+          [[gnu::noinline]] void await_suspend(std::coroutine_handle<>) const noexcept { to.call(to.with); }
           void await_resume() const noexcept {}
           target to;
         };
@@ -40,13 +39,17 @@ class resumed_hook {
       }
       void return_void() const noexcept {}
       void unhandled_exception() const noexcept {}
-      target to;
+      target to{};
     };
-    std::coroutine_handle<> handle;
+    std::coroutine_handle<promise_type> handle;
   };
 
-  static frame body(target) { co_return; }
-  static std::coroutine_handle<> make(target to) { return body(to).handle; }
+  static frame body() { co_return; }
+  static std::coroutine_handle<> make(target to) {
+    const frame made = body();
+    made.handle.promise().to = to;
+    return made.handle;
+  }
 
   std::coroutine_handle<> frame_;
 };

@@ -36,7 +36,7 @@ class stoppable : public Wait {
     if (token_.stop_requested()) this->stop();
     return this->how() != joint_end::pending;
   }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
+  [[nodiscard, gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) {
     callback_.emplace(token_, stopper{this});
     return Wait::await_suspend(awaiting);
   }

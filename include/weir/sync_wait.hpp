@@ -25,7 +25,7 @@ class WEIR_EXPORT loop_scope {
   ~loop_scope();
 
   // Resumes coroutines until finish(), which any thread may call, and after which this may be gone.
-  void run(call_site at);
+  void run() noexcept;
   void finish() noexcept;
 
  private:
@@ -52,7 +52,7 @@ requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
   task<await_result_t<A>> whole = detail::as_task(std::forward<A>(awaited));
   const detail::resumed_hook over{[](void* of) noexcept { static_cast<detail::loop_scope*>(of)->finish(); }, &loop};
   auto awaiter = std::move(whole).operator co_await();
-  if (awaiter.await_suspend(over.handle())) loop.run(at);
+  if (awaiter.await_suspend(over.handle())) loop.run();
   return awaiter.await_resume();
 }
 

@@ -22,7 +22,8 @@ namespace detail {
 [[noreturn]] WEIR_EXPORT void fail_empty(const char* call);
 
 // A task that never suspends ends while it is being started, and whoever awaits it goes on where it is; else the task
-// resumes it. Either way the stack is no deeper afterwards, also without optimisation.
+// resumes it. Either way the stack is no deeper afterwards, also without optimisation. Tasks that await tasks take stack as
+// functions that call functions do.
 class task_promise_base {
  public:
   std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -37,8 +38,9 @@ class task_promise_base {
     return ending{this};
   }
 
-  // False if it is over already; else `awaiting` is resumed when it is.
-  [[nodiscard]] bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) {
+  // False if it is over already; else `awaiting` is resumed when it is. Neither this nor the end is inlined: clang 14 would
+  // put what is needed still into a frame that may be gone.
+  [[nodiscard, gnu::noinline]] bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
     self.resume();
     return !met_.exchange(true, std::memory_order_acq_rel);
@@ -46,7 +48,7 @@ class task_promise_base {
 
  private:
   // Whoever comes second goes on. The frame may be gone afterwards.
-  void meet_and_resume() const noexcept {
+  [[gnu::noinline]] void meet_and_resume() const noexcept {
     const std::coroutine_handle<> awaiting = awaiting_;
     if (met_.exchange(true, std::memory_order_acq_rel)) awaiting.resume();
   }
@@ -60,9 +62,10 @@ class task_promise : public task_promise_base {
  public:
   task<T> get_return_object() noexcept;
   template <class U = T>
-  requires std::convertible_to<U&&, T>
+  requires std::is_convertible_v<U&&, T>
   void return_value(U&& value) {
     if constexpr (std::is_reference_v<T>) {
+      static_assert(std::is_lvalue_reference_v<U> || std::is_rvalue_reference_v<T>, "it would refer to what is gone");
       value_ = std::addressof(value);
     } else {
       value_.emplace(std::forward<U>(value));

@@ -37,7 +37,7 @@ class tasks_begun {
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return members_.empty(); }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
+  [[nodiscard, gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) {
     awaiting_ = awaiting;
     left_.store(members_.size() + 1, std::memory_order_relaxed);
     for (const member& one : members_) {

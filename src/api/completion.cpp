@@ -27,8 +27,9 @@ weir::completion stream_ref::completion(call_site at) const {
   lane* where = nullptr;
   const detail::relaxed_in_our_captures unharmed{at};
   while (noted.code == lane::moved_on) {
-    where = &detail::lane_of(handle, at);
-    noted = where->note(handle, ticket);
+    std::uint64_t life = lane::any_life;
+    where = &detail::lane_of(handle, life, at);
+    noted = where->note(handle, life, ticket);
   }
   if (noted.code == errc::success) [[likely]] {
     return detail::completion_access::make(*where, ticket);
@@ -58,7 +59,6 @@ bool completion::wait_for_nanoseconds(long long timeout, call_site at) const {
   if (outcome == errc::not_ready) {
     detail::permit(call, {}, at);
     detail::may_wait(call, at);
-    const detail::relaxed_in_our_captures unharmed{at};
     outcome = detail::wait_until_settled(*where_, ticket_, timeout);
     if (outcome == errc::not_ready) return false;
   }

@@ -8,17 +8,31 @@
 #include "api/directly.hpp"
 #include "api/host_failures.hpp"
 #include "api/unraised.hpp"
+#include "driver/forked_child.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir::detail {
+namespace {
+
+// As host_failures.hpp knows it, also on other threads than that which asked for the completion.
+stream_identity identity_of(const lane_place& place) noexcept {
+  if (place.stream == CU_STREAM_PER_THREAD) return {place.stream, place.identity};
+  if (is_legacy(place.stream)) return {CU_STREAM_LEGACY, device_address(place.context)};
+  return identify(place.stream);
+}
+
+}  // namespace
 
 void throw_outcome(const lane* where, unsigned long long ticket, errc outcome, const char* call, call_site at) {
-  const CUstream stream = where != nullptr ? where->stream_of(ticket) : closed_handle<CUstream_st>();
+  const bool has_stream = where != nullptr && !in_forked_child();  // whose locks may be held by nobody
+  const lane_place place = has_stream ? where->place_of(ticket) : lane_place{};
   if (outcome == errc::success) {
-    if (where != nullptr && is_open(stream)) throw_host_failure_if_any(stream);
+    if (is_open(place.stream) && host_failures_waiting.load(std::memory_order_acquire) != 0) {
+      throw_host_failures(identity_of(place));
+    }
     return;
   }
-  fail(outcome, call, is_open(stream) ? subject{stream_ref{stream}} : subject{}, at);
+  fail(outcome, call, is_open(place.stream) ? subject{stream_ref{place.stream}} : subject{}, at);
 }
 
 limited_awaiter::limited_awaiter(const completion& awaited, long long nanoseconds, call_site at) noexcept

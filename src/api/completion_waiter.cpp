@@ -1,15 +1,11 @@
 // api/completion_waiter.cpp - lanes, as public headers know them.
 #include <weir/completion_waiter.hpp>
 
-#include "api/first_failure.hpp"
 #include "api/guard.hpp"
-#include "api/relaxed_captures.hpp"
 #include "driver/forked_child.hpp"
 #include "reactor/lane.hpp"
 #include "reactor/reactor.hpp"
 #include "reactor/waiter_list.hpp"
-
-#include <optional>
 
 namespace weir::detail {
 
@@ -20,9 +16,6 @@ errc known_outcome(const lane& where, unsigned long long ticket) noexcept {
 errc ask_outcome(lane& where, unsigned long long ticket) noexcept {
   const errc known = known_outcome(where, ticket);
   if (known != errc::not_ready || inside_host_function) return known;
-  first_failure ignored;
-  std::optional<relaxed_captures> unharmed;
-  if (open_captures.load(std::memory_order_relaxed) != 0) unharmed.emplace(ignored);
   return where.ask(ticket);
 }
 
@@ -32,6 +25,7 @@ bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who) 
     return false;
   }
   where.home().start_thread();
+  who.loop = nullptr;
   return where.add(who, ticket);
 }
 
@@ -42,6 +36,7 @@ void tell_soon(lane* where, completion_waiter& who) {
     who.told(who, who.outcome);
     return;
   }
+  static_cast<void>(driver());  // there may be none yet
   reactor& home = where != nullptr ? where->home() : reactor::of(0);
   home.start_thread();
   waiter_list now;

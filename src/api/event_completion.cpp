@@ -90,6 +90,19 @@ bool leave_to_completion(CUevent event) noexcept {
   return left;
 }
 
+void refuse_awaited_in_capture(event_ref event, CUstream stream, call_site at) {
+  if (events_watched.load(std::memory_order_relaxed) == 0) return;
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  check(driver().cuStreamIsCapturing(stream, &capture), "cuStreamIsCapturing", stream_ref{stream}, at);
+  if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return;
+  watch_table& all = table();
+  const std::lock_guard hold{all.lock};
+  const auto entry = all.events.find(event.get());
+  if (entry == all.events.end() || is_over(entry->second)) return;
+  fail(errc::illegal_state, "weir::stream::record", to_text(event),
+       "its completion is pending, and asks it: record another event in the capture, or wait for this one first", at);
+}
+
 }  // namespace detail
 
 weir::completion event_ref::completion(call_site at) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/forked_child.hpp"
+#include "driver/open_captures.hpp"
 
 #include <weir/call_site.hpp>
 
@@ -12,9 +13,6 @@ namespace weir::detail {
 // Set while this thread runs a host function of weir's. The model makes reading it one instruction, as a part of every
 // operation has to be.
 extern thread_local constinit bool inside_host_function [[gnu::tls_model("initial-exec")]];
-
-// How many captures begun through weir are open. While there are any, what could break one is put off.
-inline constinit std::atomic<int> open_captures{0};
 
 // Counts one of them. Whoever begins captures for weir holds one of these until the capture has ended.
 class capture_mark {

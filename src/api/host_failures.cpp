@@ -104,8 +104,8 @@ void keep_host_failure(const stream_identity& stream, std::exception_ptr what) n
   raise_to_hook(std::move(what));
 }
 
-void throw_host_failures(CUstream stream) {
-  std::vector<failure> mine = take(identify(stream));
+void throw_host_failures(const stream_identity& stream) {
+  std::vector<failure> mine = take(stream);
   if (mine.empty()) return;
   for (std::size_t i = 1; i < mine.size(); ++i) raise_to_hook(std::move(mine[i].what));
   std::rethrow_exception(std::move(mine.front().what));

@@ -32,11 +32,11 @@ inline constinit std::atomic<int> host_failures_waiting{0};
 void keep_host_failure(const stream_identity& stream, std::exception_ptr failure) noexcept;
 
 // Throws the first exception that waits for the stream; the others go to the hook.
-void throw_host_failures(abi::CUstream stream);
+void throw_host_failures(const stream_identity& stream);
 
 inline void throw_host_failure_if_any(abi::CUstream stream) {
   if (host_failures_waiting.load(std::memory_order_acquire) != 0) [[unlikely]] {
-    throw_host_failures(stream);
+    throw_host_failures(identify(stream));
   }
 }
 

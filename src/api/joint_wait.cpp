@@ -42,8 +42,8 @@ bool joint_wait::begin(std::span<joint_point> points, std::coroutine_handle<> aw
     one.by = teller::loop;
     one.of = this;
     if (one.where == nullptr) continue;
-    one.where->home().start_thread();
-    clock_ = one.where;
+    clock_ = &one.where->home();
+    clock_->start_thread();
   }
   const bool limited = limit_ != forever;
   needed_.store(many_ == enough::all ? points.size() : 1);
@@ -51,7 +51,7 @@ bool joint_wait::begin(std::span<joint_point> points, std::coroutine_handle<> aw
   if (limited) {
     timer_.expired = &time_passed;
     timer_.of = this;
-    clock_->home().add_timer(timer_, deadline_after(limit_));
+    clock_->add_timer(timer_, deadline_after(limit_));
   }
   std::size_t gone = 1;
   for (joint_point& one : points) {
@@ -83,7 +83,7 @@ std::size_t joint_wait::take_back_all() noexcept {
     one.outcome = errc::not_ready;
     ++gone;
   }
-  if (limit_ != forever && clock_->home().remove_timer(timer_)) ++gone;
+  if (limit_ != forever && clock_->remove_timer(timer_)) ++gone;
   return gone;
 }
 
@@ -118,7 +118,7 @@ void joint_wait::resume_elsewhere() noexcept {
   messenger->told = &resume;
   waiter_list news;
   news.append(*messenger);
-  messenger->where->home().deliver(news, callers::any);
+  clock_->deliver(news, callers::any);
 }
 
 void joint_wait::resume(completion_waiter& self, errc) noexcept {

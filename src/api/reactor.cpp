@@ -2,7 +2,6 @@
 #include <weir/reactor.hpp>
 
 #include "api/check.hpp"
-#include "api/relaxed_captures.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir {
@@ -17,7 +16,6 @@ detail::reactor& reactor_of(device gpu, call_site at) {
 
 std::size_t drive(detail::reactor& one) {
   if (detail::inside_host_function) return 0;
-  const detail::relaxed_in_our_captures unharmed{call_site{}};
   return one.drive(detail::callers::own);
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/event_completion.hpp"
 #include "api/host_failures.hpp"
 #include "api/kept_event.hpp"
 #include "api/may_wait.hpp"
@@ -49,6 +50,7 @@ timed_event stream_ref::record_timed(call_site at) const {
 void stream_ref::settle_record(event_ref mark, errc answered, call_site at) const {
   if (answered != detail::not_asked) detail::fail_as_answered(answered, "cuEventRecord", *this, at);
   CUstream_st* const stream = usable(*this, "cuEventRecord", at);
+  if (detail::captures_open()) detail::refuse_awaited_in_capture(mark, stream, at);
   check(driver().cuEventRecord(usable(mark, "cuEventRecord", at), stream), "cuEventRecord", *this, at);
   if (detail::captures_open()) detail::note_record(mark.get(), stream);
 }

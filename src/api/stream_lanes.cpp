@@ -64,7 +64,8 @@ void sweep(lane_table& all) {
 
 }  // namespace
 
-lane& lane_of(CUstream stream, call_site at) {
+lane& lane_of(CUstream stream, std::uint64_t& life, call_site at) {
+  life = lane::any_life;
   if (lane* const seen = lanes_seen.find(stream); seen != nullptr && !seen->failed()) [[likely]] {
     return *seen;
   }
@@ -91,6 +92,7 @@ lane& lane_of(CUstream stream, call_site at) {
     all.lanes.emplace(place.stream, found);
     lanes_known.store(all.lanes.size(), std::memory_order_relaxed);
   }
+  life = found->life();
   if (facts_of(stream)) lanes_seen.remember(stream, found);
   return *found;
 }

@@ -3,7 +3,6 @@
 
 #include "api/check.hpp"
 #include "api/may_wait.hpp"
-#include "api/relaxed_captures.hpp"
 #include "reactor/run_loop.hpp"
 
 namespace weir::detail {
@@ -18,10 +17,7 @@ loop_scope::loop_scope(call_site at) {
 
 loop_scope::~loop_scope() { loop_->leave(); }
 
-void loop_scope::run(call_site at) {
-  const relaxed_in_our_captures unharmed{at};
-  loop_->run();
-}
+void loop_scope::run() noexcept { loop_->run(); }
 
 void loop_scope::finish() noexcept { loop_->finish(); }
 

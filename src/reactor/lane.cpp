@@ -1,6 +1,7 @@
 // reactor/lane.cpp - points: noted, asked for, settled.
 #include "reactor/lane.hpp"
 
+#include "driver/open_captures.hpp"
 #include "reactor/reactor.hpp"
 
 #include <weir/closed.hpp>
@@ -14,6 +15,28 @@ namespace {
 
 CUevent to_event(std::uint64_t what) noexcept { return reinterpret_cast<CUevent>(static_cast<std::uintptr_t>(what)); }
 std::uint64_t to_mark(CUevent event) noexcept { return reinterpret_cast<std::uintptr_t>(event); }
+
+// The thread may capture, or somebody else may, in a mode that holds this question to be unsafe. In captures that were begun
+// past weir the driver's own answer stands.
+class harmless_question {
+ public:
+  explicit harmless_question(const driver_table& calls) noexcept : calls_{calls} {
+    if (open_captures.load(std::memory_order_relaxed) == 0) [[likely]] {
+      return;
+    }
+    exchanged_ = calls_.cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
+  }
+  harmless_question(const harmless_question&) = delete;
+  harmless_question& operator=(const harmless_question&) = delete;
+  ~harmless_question() {
+    if (exchanged_) static_cast<void>(calls_.cuThreadExchangeStreamCaptureMode(&mode_));
+  }
+
+ private:
+  const driver_table& calls_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool exchanged_ = false;
+};
 
 // What a driver answers where a capture somewhere forbids the question: nothing about the work.
 bool is_about_captures(CUresult answer) noexcept {
@@ -29,6 +52,7 @@ void lane::attach(const lane_place& where) {
   const std::lock_guard asking{polling_};
   const std::lock_guard hold{ring_lock_};
   place_ = where;
+  life_.fetch_add(1, std::memory_order_relaxed);
   services_.store(services_if_any(), std::memory_order_relaxed);
   line_ = nullptr;
   notice_.reached = &lane::told;
@@ -41,9 +65,9 @@ void lane::attach(const lane_place& where) {
   event_is_left_ = false;
 }
 
-CUstream lane::stream_of(std::uint64_t ticket) const noexcept {
+lane_place lane::place_of(std::uint64_t ticket) const noexcept {
   const std::lock_guard hold{ring_lock_};
-  return attached_ && ticket >= first_of_life_ ? place_.stream : closed_handle<CUstream_st>();
+  return attached_ && ticket >= first_of_life_ ? place_ : lane_place{};
 }
 
 void lane::detach() noexcept {
@@ -58,7 +82,7 @@ bool lane::idle() noexcept {
   std::uint64_t last = 0;
   {
     const std::lock_guard hold{ring_lock_};
-    if (ring_.empty()) return true;
+    if (ring_.empty()) return !is_noting_;
     last = ring_.end() - 1;
   }
   return ask_unless_asked(last) != errc::not_ready;
@@ -81,7 +105,7 @@ void lane::tidy() noexcept {
   bool are_good = false;
   {
     const std::lock_guard hold{ring_lock_};
-    is_over = !attached_ && !pooled_ && !arrived_ && notices_.load() == 0 && ring_.empty() && !failed();
+    is_over = !attached_ && !pooled_ && !arrived_ && notices_.load() == 0 && ring_.empty() && !is_noting_ && !failed();
     if (is_over) pooled_ = true;
     are_good = !of_an_event_ && !failed();
     if (ring_.shrink() || is_over || failed()) unused.swap(free_);
@@ -108,13 +132,15 @@ void lane::make_way() noexcept {
   if (ask_unless_asked(middle) == errc::not_ready) static_cast<void>(ask_unless_asked(oldest));
 }
 
-call_outcome lane::note(CUstream stream, std::uint64_t& ticket) {
-  if (services() != nullptr) return note_point(stream, ticket);
+call_outcome lane::note(CUstream stream, std::uint64_t life, std::uint64_t& ticket) {
+  if (services() != nullptr) return note_point(stream, life, ticket);
   make_way();
-  return note_event(stream, ticket);
+  const call_outcome noted = note_event(stream, life, ticket);
+  if (noted.code != errc::success) tidy();
+  return noted;
 }
 
-call_outcome lane::note_event(CUstream stream, std::uint64_t& ticket) {
+call_outcome lane::note_event(CUstream stream, std::uint64_t life, std::uint64_t& ticket) {
   const driver_table& calls = driver();
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   if (const CUresult answer = calls.cuStreamIsCapturing(stream, &capture); answer != CUDA_SUCCESS) {
@@ -127,29 +153,36 @@ call_outcome lane::note_event(CUstream stream, std::uint64_t& ticket) {
   CUevent event = nullptr;
   {
     const std::lock_guard hold{ring_lock_};
-    if (!serves(stream) || services() != nullptr) return {moved_on};
+    if (!serves(stream, life) || services() != nullptr) return {moved_on};
     ring_.make_room();
     free_.reserve(ring_.capacity());
     if (!free_.empty()) {
       event = free_.back();
       free_.pop_back();
     }
+    is_noting_ = true;
   }
+  const call_outcome noted = record(event, stream);
+  const std::lock_guard hold{ring_lock_};
+  is_noting_ = false;
+  if (noted.code == errc::success) ticket = ring_.push(to_mark(event));
+  return noted;
+}
+
+// Into an event that is made if there is none.
+call_outcome lane::record(CUevent& event, CUstream stream) const {
   if (event == nullptr) {
     const call_outcome taken = take_event(place_.context, place_.context_number, event);
     if (taken.code != errc::success) return taken;
   }
-  if (const CUresult answer = calls.cuEventRecord(event, stream); answer != CUDA_SUCCESS) {
-    destroy_events({&event, 1});
-    return {static_cast<errc>(answer), "cuEventRecord"};
-  }
-  const std::lock_guard hold{ring_lock_};
-  ticket = ring_.push(to_mark(event));
-  return {};
+  const CUresult answer = driver().cuEventRecord(event, stream);
+  if (answer == CUDA_SUCCESS) return {};
+  destroy_events({&event, 1});
+  return {static_cast<errc>(answer), "cuEventRecord"};
 }
 
 // Threads that ask at once may do so in either order: a count that another has overtaken is taken for his.
-call_outcome lane::note_point(CUstream stream, std::uint64_t& ticket) {
+call_outcome lane::note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket) {
   const engine_services* const engine = services();
   if (engine == nullptr) return {moved_on};
   work_point end;
@@ -162,7 +195,7 @@ call_outcome lane::note_point(CUstream stream, std::uint64_t& ticket) {
   }
   make_way();
   const std::lock_guard hold{ring_lock_};
-  if (!serves(stream) || services() != engine) return {moved_on};
+  if (!serves(stream, life) || services() != engine) return {moved_on};
   if (line_ != end.line) {
     line_ = end.line;
     work_home_ = where;
@@ -214,8 +247,9 @@ errc lane::query(std::uint64_t what) const noexcept {
     if (const CUresult health = engine->health(work_home_); health != CUDA_SUCCESS) return static_cast<errc>(health);
     return engine->reached({line_, what}) ? errc::success : errc::not_ready;
   }
-  const driver_table* const calls = table_in_use.load(std::memory_order_acquire);
-  const CUresult answer = calls->cuEventQuery(to_event(what));
+  const driver_table& calls = *table_in_use.load(std::memory_order_acquire);
+  const harmless_question unharmed{calls};
+  const CUresult answer = calls.cuEventQuery(to_event(what));
   return is_about_captures(answer) ? errc::not_ready : static_cast<errc>(answer);
 }
 

@@ -8,6 +8,7 @@
 #include "reactor/mark_ring.hpp"
 #include "reactor/waiter_list.hpp"
 
+#include <weir/closed.hpp>
 #include <weir/completion_waiter.hpp>
 #include <weir/errc.hpp>
 
@@ -23,7 +24,7 @@ class reactor;
 // Which stream a lane is about. Of default streams each context has its own, and of per-thread ones each thread; a foreign
 // stream's handle may come back as another stream, and so its driver's number belongs to it.
 struct lane_place {
-  CUstream stream = nullptr;
+  CUstream stream = closed_handle<CUstream_st>();
   CUcontext context = nullptr;
   unsigned long long context_number = 0;
   unsigned long long identity = 0;  // a thread's number, a stream's id; 0 where the handle says it all
@@ -49,8 +50,11 @@ class lane {
   // settled, the lane is given back for another life.
   void detach() noexcept;
   [[nodiscard]] const lane_place& place() const noexcept { return place_; }
-  // The stream whose point it is; a closed handle if that is known no more.
-  [[nodiscard]] CUstream stream_of(std::uint64_t ticket) const noexcept;
+  // Whose point it is; with a closed handle if that is known no more.
+  [[nodiscard]] lane_place place_of(std::uint64_t ticket) const noexcept;
+  // Which of its lives it is in; any will do for one that no other stream can take over meanwhile.
+  [[nodiscard]] std::uint64_t life() const noexcept { return life_.load(std::memory_order_relaxed); }
+  static constexpr std::uint64_t any_life = 0;
   // The same in all lives: so is the device.
   [[nodiscard]] reactor& home() const noexcept { return home_; }
   [[nodiscard]] bool is_told() const noexcept { return services() != nullptr; }  // by the engine
@@ -60,9 +64,9 @@ class lane {
 
   // The end of all that the stream was given so far, as a ticket. Refuses a stream that captures, with nothing queued:
   // stream_capture_unsupported, or stream_capture_invalidated if the capture is broken. Else what the driver answers, and
-  // to which call, if there is one. moved_on if the lane serves another stream by now. Throws std::bad_alloc.
-  // cuStreamIsCapturing, cuEventRecord.
-  [[nodiscard]] call_outcome note(CUstream stream, std::uint64_t& ticket);
+  // to which call, if there is one. moved_on if the lane serves another stream by now, or is in another life. Throws
+  // std::bad_alloc. cuStreamIsCapturing, cuEventRecord.
+  [[nodiscard]] call_outcome note(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   static constexpr errc moved_on = static_cast<errc>(-1'000);
 
   // Of an event, which is somebody else's, in place of a stream: its point is the only one in this life, at whose end the
@@ -113,11 +117,12 @@ class lane {
   };
 
   void make_way() noexcept;
-  [[nodiscard]] bool serves(CUstream stream) const noexcept {  // with ring_lock_ held
-    return attached_ && place_.stream == stream;
+  [[nodiscard]] bool serves(CUstream stream, std::uint64_t in) const noexcept {  // with ring_lock_ held
+    return attached_ && place_.stream == stream && (in == any_life || in == life());
   }
-  [[nodiscard]] call_outcome note_event(CUstream stream, std::uint64_t& ticket);
-  [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t& ticket);
+  [[nodiscard]] call_outcome note_event(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
+  [[nodiscard]] call_outcome record(CUevent& event, CUstream stream) const;
+  [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
@@ -157,10 +162,12 @@ class lane {
   mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time
   mark_ring ring_;
   std::atomic<std::uint64_t> first_of_life_{0};
+  std::atomic<std::uint64_t> life_{any_life};
   std::uint64_t first_awaited_ = none;
   std::vector<CUevent> free_;  // never has to grow when points are settled
   bool arrived_ = false;       // the reactor looks at it
   bool attached_ = false;
+  bool is_noting_ = false;      // an event is being recorded that is in no ring yet
   bool of_an_event_ = false;    // which is the program's
   bool event_is_left_ = false;  // no more
   bool pooled_ = false;

@@ -19,6 +19,10 @@ constexpr std::size_t most_devices = 256;
 // Never destroyed: the engine's threads and the program's may come until the process is gone.
 constinit std::array<std::atomic<reactor*>, most_devices> reactors{};
 
+constinit std::atomic<bool> all_ended{false};
+constinit thread_local int drives_begun_here = 0;
+constinit thread_local reactor* driven_here = nullptr;
+
 }  // namespace
 
 reactor& reactor::of(int device) {
@@ -58,8 +62,30 @@ void reactor::need(int change) noexcept {
   if (before == 0 && change > 0) signal();
 }
 
+void reactor::need_asleep(int change) noexcept {
+  const int before = sleepers_.fetch_add(change);
+  need(change);
+  if (before == 0 && change > 0) signal();
+}
+
+void reactor::begin_driving() noexcept {
+  ++drives_begun_here;
+  driven_here = this;
+  drivers_.fetch_add(1);
+}
+
 void reactor::end_driving() noexcept {
+  --drives_begun_here;
   if (drivers_.fetch_sub(1) == 1) signal();
+}
+
+reactor* reactor::driven_by_this_thread() noexcept {
+  if (reactor* const own = of_own_thread()) return own;
+  return drives_begun_here > 0 ? driven_here : nullptr;
+}
+
+bool reactor::is_left_to_this_thread() noexcept {
+  return of_own_thread() != nullptr || drives_begun_here > 0 || all_ended.load();
 }
 
 // Whoever sleeps has said so before it looked for the last time.
@@ -76,10 +102,10 @@ bool reactor::tell(completion_waiter& who, callers caller) noexcept {
   }
   if (caller != callers::own && who.by != teller::any) return false;
   // The process does not wait for the program's code, if it ends meanwhile.
-  const bool own = on_own_thread();
-  if (own) outside_.store(true);
+  reactor* const own = of_own_thread();
+  const bool was_outside = own != nullptr && own->outside_.exchange(true);
   who.told(who, who.outcome);
-  if (own) outside_.store(false);
+  if (own != nullptr) own->outside_.store(was_outside);
   return true;
 }
 
@@ -112,6 +138,7 @@ std::size_t reactor::tell_due() noexcept {
       any_due_.store(false, std::memory_order_relaxed);
     }
     while (completion_waiter* const next = due.take()) {
+      if (is_over_for_this_thread()) return told;
       static_cast<void>(tell(*next, callers::own));
       ++told;
     }
@@ -130,9 +157,7 @@ std::size_t reactor::tell_expired() noexcept {
 }
 
 void reactor::add_timer(wait_timer& timer, long long deadline) {
-  const long long before = timers_.earliest();
-  timers_.add(timer, deadline);
-  if (deadline < before) signal();
+  if (timers_.add(timer, deadline)) signal();
 }
 
 // A lane whose waiters are due is let go of first: what they do may come back here.
@@ -144,7 +169,7 @@ std::size_t reactor::pass(callers who) noexcept {
     lane* left_by_all = nullptr;
     {
       const std::unique_lock driving{driving_, std::try_to_lock};
-      if (!driving.owns_lock() || ended_.load()) return told;
+      if (!driving.owns_lock() || is_over_for_this_thread()) return told;
       if (arrivals_.load(std::memory_order_relaxed) != nullptr) {
         for (lane* one = arrivals_.exchange(nullptr, std::memory_order_acquire); one != nullptr;) {
           lane* const after = one->next;
@@ -169,6 +194,7 @@ std::size_t reactor::pass(callers who) noexcept {
     }
     waiter_list left;
     while (completion_waiter* const next = due.take()) {
+      if (is_over_for_this_thread()) return told;
       ++told;
       if (!tell(*next, who)) left.append(*next);
     }
@@ -185,15 +211,19 @@ std::size_t reactor::drive(callers who) noexcept {
   return told;
 }
 
-// The driver may be gone soon: from now on nobody is told of anything. A thread in the program's code stays there.
+// Statics are being destroyed: who is told from now on is told by the program's threads that wait still.
+bool reactor::is_over_for_this_thread() const noexcept { return ended_.load() && of_own_thread() != nullptr; }
+
+// A thread in the program's code stays there.
 void reactor::stop_all() noexcept {
   if (in_forked_child()) return;
+  all_ended.store(true);
   for (const std::atomic<reactor*>& place : reactors) {
     reactor* const one = place.load(std::memory_order_acquire);
     if (one == nullptr) continue;
     one->ended_.store(true);
     one->signal();
-    while (!on_own_thread() && !one->outside_.load()) sched_yield();
+    while (of_own_thread() == nullptr && !one->outside_.load()) sched_yield();
   }
 }
 

@@ -30,8 +30,15 @@ class reactor {
   // Of a device of the driver in use. Throws std::bad_alloc.
   [[nodiscard]] static reactor& of(int device);
 
-  // Is the calling thread one of the reactors' own? It cannot leave its waits to itself.
-  [[nodiscard]] static bool on_own_thread() noexcept;
+  // Whose own thread the calling one is; null if it is the program's.
+  [[nodiscard]] static reactor* of_own_thread() noexcept;
+
+  // The one that waits for the calling thread to drive it, if it is the reactor's own, or has said that it drives; else null.
+  [[nodiscard]] static reactor* driven_by_this_thread() noexcept;
+
+  // May nobody else drive while the calling thread waits? So it is for a reactor's own thread, for one that has said that
+  // it drives, and at the end of the process.
+  [[nodiscard]] static bool is_left_to_this_thread() noexcept;
 
   // Begins the thread, if there is none. Throws std::system_error.
   void start_thread();
@@ -39,8 +46,10 @@ class reactor {
   // A lane has its first waiter.
   void arrive(lane& one) noexcept;
 
-  // So many more or fewer need the thread: those who wait without a thread of their own, and threads that sleep.
+  // So many more or fewer need the thread: those who wait without a thread of their own, and threads that sleep. For the
+  // latter it asks the driver also where somebody else drives, who may be one of them.
   void need(int change) noexcept;
+  void need_asleep(int change) noexcept;
 
   // Tells them: now, but for those that only `callers::own` may tell, which are left to the thread.
   void deliver(waiter_list& due, callers who) noexcept;
@@ -49,7 +58,7 @@ class reactor {
   std::size_t drive(callers who) noexcept;
 
   // While there is any of these somebody else drives it, and the thread sleeps.
-  void begin_driving() noexcept { drivers_.fetch_add(1); }
+  void begin_driving() noexcept;
   void end_driving() noexcept;
 
   void add_timer(wait_timer& timer, long long deadline);  // throws std::bad_alloc
@@ -74,6 +83,7 @@ class reactor {
   std::size_t tell_due() noexcept;
   std::size_t tell_expired() noexcept;
   static void stop_all() noexcept;
+  [[nodiscard]] bool is_over_for_this_thread() const noexcept;
   void run() noexcept;
   void wait_for_more(long long since, std::uint32_t seen) noexcept;
 
@@ -91,6 +101,7 @@ class reactor {
   timer_queue timers_;
 
   std::atomic<int> needs_{0};
+  std::atomic<int> sleepers_{0};
   std::atomic<int> drivers_{0};
   std::atomic<std::uint32_t> signals_{0};
   std::atomic<std::uint32_t> asleep_{0};

@@ -8,6 +8,7 @@
 #include "reactor/clock.hpp"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -21,21 +22,41 @@ constexpr long long microsecond = 1'000;
 // A fault is to be told within a millisecond, and a longer sleep would save next to nothing.
 constexpr long long shortest_sleep = 20 * microsecond;
 constexpr long long longest_sleep = 800 * microsecond;
+// Where nobody needs it, but somebody may soon.
+constexpr long long awake_without_need = 50 * microsecond;
 // A driver that is asked without a pause has threads that launch wait; once in so long they do not notice.
 constexpr long long longest_rest = 1 * microsecond;
 // What the kernel may add to a sleep; 50 us by default, more than most sleeps here.
 constexpr unsigned long slack_nanoseconds = 1'000;
 
-constinit thread_local bool own_thread = false;
+constinit thread_local reactor* own_thread = nullptr;
+
+// A thread that begins now takes none of the program's signals.
+class signals_blocked {
+ public:
+  signals_blocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+  ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
-bool reactor::on_own_thread() noexcept { return own_thread; }
+reactor* reactor::of_own_thread() noexcept { return own_thread; }
 
 void reactor::start_thread() {
   if (started_.load(std::memory_order_acquire)) return;
   const std::lock_guard hold{starting_};
   if (started_.load(std::memory_order_relaxed) || in_forked_child()) return;
+  static_cast<void>(driver());  // there may be none yet
+  const signals_blocked none_here;
   std::thread{[this] { run(); }}.detach();
   started_.store(true, std::memory_order_release);
   static const bool left = [] {
@@ -46,7 +67,7 @@ void reactor::start_thread() {
 }
 
 void reactor::run() noexcept {
-  own_thread = true;
+  own_thread = this;
   pthread_setname_np(pthread_self(), "weir-reactor");
   prctl(PR_SET_TIMERSLACK, slack_nanoseconds);
   // Its questions harm no capture; but a driver holds that they might.
@@ -61,6 +82,7 @@ void reactor::run() noexcept {
     const std::size_t due = stands_back ? 0 : tell_due();
     std::size_t told = 0;
     if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
+    if (stands_back && sleepers_.load() > 0) told = pass(callers::any);
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();
@@ -78,14 +100,14 @@ void reactor::run() noexcept {
 // already, so that the end is noticed at most that much late; where nobody needs it, until somebody does.
 void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
-  if (now - since < budget.nanoseconds()) {
+  const bool needed = drivers_.load() == 0 ? needs_.load() > 0 : sleepers_.load() > 0;
+  if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
     const long long until = now + std::min((now - since) / 32, longest_rest);
     do {
       pause();
     } while (steady_nanoseconds() < until && signals_.load(std::memory_order_relaxed) == seen);
     return;
   }
-  const bool needed = needs_.load() > 0 && drivers_.load() == 0;
   // Lanes whose waiters were all taken back are let go of.
   if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return;
   const long long next = timers_.earliest();

@@ -45,10 +45,11 @@ run_loop& run_loop::enter() {
 // Mostly there is nobody, and the thread sleeps on.
 void run_loop::leave() noexcept {
   innermost = outer_;
+  note_pending(1);  // so that the loop stays ours until the end of this
   waiter_list left;
   {
     const std::lock_guard hold{lock_};
-    if (pending_.load() != 0) {
+    if (pending_.load() > 1) {
       need(1);
       leaves_some_ = true;
     }
@@ -61,7 +62,7 @@ void run_loop::leave() noexcept {
     one.append(*next);
     reactors_.front()->deliver(one, callers::any);
   }
-  give_back_if_over();
+  note_pending(-1);
 }
 
 void run_loop::give_back_if_over() noexcept {
@@ -144,24 +145,29 @@ completion_waiter* run_loop::take() noexcept {
 }
 
 void run_loop::run() noexcept {
-  const bool nobody_else_drives = reactor::on_own_thread();
+  const bool nobody_else_drives = reactor::is_left_to_this_thread();
+  // It runs the program's code anyway; but others' only where nobody else would.
+  const callers who = nobody_else_drives ? callers::own : callers::any;
+  reactor* const driven_anyway = reactor::driven_by_this_thread();
   long long since = steady_nanoseconds();
   unsigned spins = 0;
   while (!finished_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = news_.load();
     if (completion_waiter* const next = take()) {
-      next->told(*next, next->outcome);
       budget_.learn(steady_nanoseconds() - since);
+      next->told(*next, next->outcome);
       since = steady_nanoseconds();
       continue;
     }
     for (reactor* const one : reactors_) {
-      if (one != nullptr) static_cast<void>(one->drive(callers::any));
+      if (one != nullptr) static_cast<void>(one->drive(who));
     }
+    if (driven_anyway != nullptr) static_cast<void>(driven_anyway->drive(who));
     const bool helps = help_next();
     if (news_.load() != seen) continue;
-    if (steady_nanoseconds() - since < budget_.nanoseconds()) {
-      spin_on(spins, helps);
+    const long long elapsed = steady_nanoseconds() - since;
+    if (elapsed < budget_.nanoseconds()) {
+      spin_on(spins, helps, elapsed);
     } else if (nobody_else_drives) {
       futex_wait_for(news_, seen, std::chrono::microseconds{20});
     } else {
@@ -173,11 +179,15 @@ void run_loop::run() noexcept {
 
 // The reactor's thread looks after those who wait, meanwhile.
 void run_loop::sleep(std::uint32_t seen) noexcept {
-  need(1);
+  for (reactor* const one : reactors_) {
+    if (one != nullptr) one->need_asleep(1);
+  }
   asleep_.store(1);
   while (news_.load() == seen) futex_wait(news_, seen);
   asleep_.store(0);
-  need(-1);
+  for (reactor* const one : reactors_) {
+    if (one != nullptr) one->need_asleep(-1);
+  }
 }
 
 }  // namespace weir::detail

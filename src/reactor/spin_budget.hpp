@@ -10,14 +10,18 @@
 
 namespace weir::detail {
 
-// Between two looks. What the engine runs, it may run on this thread's processor: then that is given away now and then.
-inline void spin_on(unsigned& spins, bool for_the_engine) noexcept {
+// Between two looks, so long after the first. What the engine runs, it may run on this thread's processor: then that is given
+// away now and then. A driver that is asked without a pause has threads that launch wait; asked once a microsecond it has not.
+inline void spin_on(unsigned& spins, bool for_the_engine, long long elapsed) noexcept {
   constexpr unsigned spins_between_yields = 16;
+  constexpr long long most_pauses = 20;         // some 1 us
+  constexpr long long elapsed_a_pause = 1'600;  // a pause is some 50 ns, and the end may be noticed 3 % late
   if (for_the_engine && ++spins % spins_between_yields == 0) {
     sched_yield();
-  } else {
-    pause();
+    return;
   }
+  const long long pauses = for_the_engine ? 0 : std::min(elapsed / elapsed_a_pause, most_pauses);
+  for (long long i = 0; i <= pauses; ++i) pause();
 }
 
 // Learns from how long waits have taken lately. A thread that spins sees the end of work 4 us after it on a GPU, one that
@@ -36,7 +40,7 @@ class spin_budget {
 
  private:
   static constexpr long long shortest = 5'000;
-  static constexpr long long longest = 200'000;
+  static constexpr long long longest = 2'000'000;
 
   std::atomic<long long> budget_{50'000};
 };

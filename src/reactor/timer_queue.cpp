@@ -5,13 +5,14 @@
 
 namespace weir::detail {
 
-void timer_queue::add(wait_timer& timer, long long deadline) {
+bool timer_queue::add(wait_timer& timer, long long deadline) {
   const std::lock_guard hold{lock_};
   timer.deadline = deadline;
   heap_.push_back(&timer);
   put(heap_.size() - 1, timer);
   sift_up(heap_.size() - 1);
   earliest_.store(heap_.front()->deadline, std::memory_order_release);
+  return heap_.front() == &timer;
 }
 
 bool timer_queue::remove(wait_timer& timer) noexcept {

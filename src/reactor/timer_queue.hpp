@@ -17,8 +17,8 @@ class timer_queue {
  public:
   static constexpr long long never = std::numeric_limits<long long>::max();
 
-  // Throws std::bad_alloc.
-  void add(wait_timer& timer, long long deadline);
+  // True if it is the earliest of all now. Throws std::bad_alloc.
+  bool add(wait_timer& timer, long long deadline);
   // True if it is not told and never will be.
   bool remove(wait_timer& timer) noexcept;
 

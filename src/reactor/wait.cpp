@@ -49,7 +49,7 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
   me.told = &wake;
   me.by = teller::any;
   if (!where.add(me, ticket)) return me.outcome;
-  if (is_asked) home.need(1);
+  if (is_asked) home.need_asleep(1);
   while (me.woken.load(std::memory_order_acquire) == 0) {
     if (deadline == forever) {
       futex_wait(me.woken, 0);
@@ -65,7 +65,7 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
       futex_wait(me.woken, 0);  // it is just being told
     }
   }
-  if (is_asked) home.need(-1);
+  if (is_asked) home.need_asleep(-1);
   return me.outcome;
 }
 
@@ -90,9 +90,9 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
     const long long now = steady_nanoseconds();
     if (now >= deadline) return where.ask(ticket);
     if (now - begin >= budget.nanoseconds()) break;
-    spin_on(spins, where.is_told());
+    spin_on(spins, where.is_told(), now - begin);
   }
-  if (reactor::on_own_thread()) return keep_asking(where, ticket, deadline);
+  if (reactor::is_left_to_this_thread()) return keep_asking(where, ticket, deadline);
   try {
     outcome = sleep_until_told(where, ticket, deadline);
     budget.learn(steady_nanoseconds() - begin);

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <future>
 #include <latch>
 #include <memory>
@@ -396,6 +397,66 @@ TEST_P(Completion, ThrowsWhatAHostFunctionHasThrown) {
   c.wait();  // once
 }
 
+// The thread that goes on is not the one whose default stream it is.
+TEST_P(Completion, ThrowsWhatAHostFunctionOfADefaultStreamHasThrown) {
+  const auto current = gpu.primary_context();
+  detail::driver().cuCtxSetCurrent(current.get());
+  for (const stream_ref t : {stream_ref::legacy(), stream_ref::per_thread()}) {
+    auto told = std::make_unique<std::promise<void>>();
+    std::future<void> end = told->get_future();
+    gate held{t};
+    launch_host(t, [] { throw std::runtime_error{"thrown in a host function"}; });
+    [](completion c, std::unique_ptr<std::promise<void>> to) -> detached {
+      try {
+        co_await c;
+        to->set_value();
+      } catch (...) {
+        to->set_exception(std::current_exception());
+      }
+    }(t.completion(), std::move(told));
+    held.open();
+    EXPECT_THROW(end.get(), std::runtime_error);
+  }
+}
+
+// Opens a gate once whoever waits has gone to sleep, most likely.
+class late_opener {
+ public:
+  explicit late_opener(gate& held)
+      : thread_{[&held] {
+          const auto then = std::chrono::steady_clock::now() + 2ms;
+          while (std::chrono::steady_clock::now() < then) std::this_thread::yield();
+          held.open();
+        }} {}
+
+ private:
+  std::jthread thread_;
+};
+
+// Nobody else drives then; whoever does may not rely on being woken.
+TEST_P(Completion, AThreadThatDrivesMayWait) {
+  const reactor_drive drive{gpu};
+  {
+    gate held{s};
+    const completion c = s.completion();
+    const late_opener opens{held};
+    c.wait();
+  }
+  gate held{s};
+  const completion c = s.completion();
+  const late_opener opens{held};
+  EXPECT_TRUE(c.wait_for(1h));
+}
+
+TEST_P(Completion, AnotherThreadMayWaitWhileNobodyPolls) {
+  const reactor_drive drive{gpu};
+  gate held{s};
+  const completion c = s.completion();
+  std::jthread waits{[&] { c.wait(); }};
+  held.open();
+  waits.join();
+}
+
 TEST_P(Completion, GuardsSeeTheWait) {
   gate held{s};
   const completion c = s.completion();
@@ -419,6 +480,26 @@ TEST_P(Completion, IsNotWaitedForInAHostFunction) {
   EXPECT_EQ(waited, errc::not_permitted);
   EXPECT_EQ(asked, errc::not_ready);
   held.open();
+}
+
+// A GPU is asked about the event, and a question about one that is captured would break the capture.
+TEST_P(Completion, AnAwaitedEventIsNotRecordedInACapture) {
+  event e{gpu};
+  stream t{gpu};
+  gate held{s};
+  s.record(e);
+  const completion c = e.completion();
+  std::promise<errc> answer;
+  std::future<errc> told = answer.get_future();
+  await(c, answer);
+  begin_capture(t);
+  const errc recorded = result_of([&] { t.record(e); });
+  if (GetParam()) {
+    EXPECT_EQ(recorded, errc::illegal_state);
+  }
+  static_cast<void>(end_capture(t));
+  held.open();
+  EXPECT_EQ(told.get(), errc::success);
 }
 
 TEST_P(Completion, OfAnEvent) {

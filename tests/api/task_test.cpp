@@ -16,6 +16,7 @@
 #include <atomic>
 #include <concepts>
 #include <coroutine>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <optional>
@@ -271,6 +272,41 @@ TEST_P(SyncWait, IsRefusedInAHostFunction) {
   launch_host(s, [&] { answer = result_of([] { sync_wait(give(1)); }); });
   s.sync();
   EXPECT_EQ(answer, errc::not_permitted);
+}
+
+// On a thread of the reactor's, which is the only one to hand what an executor waits for on.
+TEST_P(SyncWait, InAContinuationOfTheReactors) {
+  stream t{gpu};
+  gate first{s};
+  std::promise<int> answer;
+  std::future<int> told = answer.get_future();
+  s.completion().then([&t, &answer] {
+    answer.set_value(sync_wait([](stream_ref of) -> task<int> {
+      gate held{of};
+      const completion c = of.completion();
+      const std::jthread opens{[&held] { held.open(); }};
+      co_await c.on([](continuation rest) { rest(); });
+      co_return 7;
+    }(t)));
+  });
+  first.open();
+  EXPECT_EQ(told.get(), 7);
+}
+
+TEST_P(SyncWait, HarmsNoCaptureThatItsCoroutineBegins) {
+  stream t{gpu};
+  pinned_buffer<int> x{1};
+  const std::size_t nodes =
+      sync_wait([](stream_ref captured, stream_ref other, pinned_buffer<int>& to) -> task<std::size_t> {
+        gate held{other};
+        const completion c = other.completion();
+        const std::jthread opens{[&held] { held.open(); }};
+        begin_capture(captured, capture_options{.mode = capture_mode::global});
+        co_await c;
+        fill(captured, to, 1);
+        co_return end_capture(captured).nodes().size();
+      }(s, t, x));
+  EXPECT_EQ(nodes, 1U);
 }
 
 TEST_P(SyncWait, HarmsNoCaptureOfItsThread) {

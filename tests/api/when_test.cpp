@@ -305,6 +305,22 @@ TEST_P(When, DeadlinesRaceWithTheEnd) {
   }
 }
 
+// Deadlines are looked after where the wait began, whatever becomes of the lanes meanwhile.
+TEST_P(When, OverSeveralDevices) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  for (int i = 0; i < 50; ++i) {
+    const stream other{device{1}};
+    gate first{s};
+    gate second{other};
+    const std::jthread opens{[&] {
+      second.open();
+      first.open();
+    }};
+    EXPECT_TRUE(sync_wait(when_all(other.completion(), s.completion()).within(1h)));
+    EXPECT_TRUE(sync_wait(when_any(s.completion(), other.completion()).within(1h)).has_value());
+  }
+}
+
 TEST_P(When, AStopEndsAWaitAndNotTheWork) {
   gate held{s};
   const completion c = s.completion();
