@@ -18,7 +18,8 @@ long long learnt_from(long long waited) {
   return budget.nanoseconds();
 }
 
-RC_GTEST_PROP(SpinBudget, StaysWithinItsLimits, (const std::vector<long long>& waits)) {
+RC_GTEST_PROP(SpinBudget, StaysWithinItsLimits, ()) {
+  const auto waits = *rc::gen::container<std::vector<long long>>(rc::gen::nonNegative<long long>());
   spin_budget budget;
   for (const long long waited : waits) {
     budget.learn(waited);
