@@ -136,7 +136,7 @@ struct line {
 };
 
 struct shared {
-  device gpu;
+  int devices = device::count();
   tally awaits{awaits_wanted()};
   run_queue queue;
   stop_box stops;
@@ -209,7 +209,8 @@ class worker {
       if (any(2) == 0) fill(s, here.x, static_cast<int>(*me));
       do_something(s, *me);
       do_something_else(s);
-      if (any(20) == 0) held_.reset();
+      // A stream has no room for any number of things to do.
+      if (any(20) == 0 || ++steps_ % 100 == 0) held_.reset();
       while (all_.awaits.pending() > 2'000) help();
     }
     held_.reset();
@@ -218,11 +219,12 @@ class worker {
 
  private:
   std::size_t any(std::size_t below) { return random_() % below; }
+  device some_device() { return device{static_cast<int>(any(static_cast<std::size_t>(all_.devices)))}; }
   std::chrono::nanoseconds some_time() { return any(2) == 0 ? 1h : std::chrono::microseconds{any(50)}; }
 
   // The stream ends with all that is awaited there.
   void renew() {
-    mine_ = std::make_shared<line>(all_.gpu);
+    mine_ = std::make_shared<line>(some_device());
     held_.reset();
     if (any(3) == 0) held_.emplace(mine_->s);
   }
@@ -273,7 +275,7 @@ class worker {
       case 0: static_cast<void>(c.done()); break;
       case 1: static_cast<void>(c.status()); break;
       case 2: static_cast<void>(c.wait_for(std::chrono::microseconds{any(20)})); break;
-      case 3: static_cast<void>(poll_completions(all_.gpu)); break;
+      case 3: static_cast<void>(poll_completions(some_device())); break;
       case 4: static_cast<void>(s.record().completion()); break;
       case 5: static_cast<void>(s.enqueue_async([&] { return buffer<int>{s, 1}; })); break;
       case 6:
@@ -289,8 +291,9 @@ class worker {
 
   shared& all_;
   std::mt19937 random_;
-  std::shared_ptr<line> mine_ = std::make_shared<line>(all_.gpu);
+  std::shared_ptr<line> mine_ = std::make_shared<line>(some_device());
   std::optional<gate> held_;
+  unsigned steps_ = 0;
 };
 
 // Once as it comes, and once with points that are asked.
@@ -303,7 +306,7 @@ TEST_P(CompletionThreads, EachAwaitGoesOnOnce) {
   std::optional<failing_table> calls;
   if (GetParam()) calls.emplace();
   shared all;
-  for (int i = 0; i < 4; ++i) all.lines.push_back(std::make_unique<line>(all.gpu));
+  for (int i = 0; i < 4; ++i) all.lines.push_back(std::make_unique<line>(device{i % all.devices}));
   std::vector<std::jthread> workers;
   for (unsigned i = 0; i < threads; ++i) {
     workers.emplace_back([&all, i] { worker{all, i}.run(); });
@@ -314,7 +317,9 @@ TEST_P(CompletionThreads, EachAwaitGoesOnOnce) {
     std::this_thread::yield();
   }
   EXPECT_EQ(all.awaits.gone_wrong(), 0U);
-  while (!detail::reactor::of(0).is_idle()) std::this_thread::yield();
+  for (int i = 0; i < all.devices; ++i) {
+    while (!detail::reactor::of(i).is_idle()) std::this_thread::yield();
+  }
 }
 
 }  // namespace
