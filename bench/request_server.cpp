@@ -26,10 +26,10 @@ struct answered {
   double p99 = 0;  // microseconds
 };
 
-constexpr std::array weirs{server::coroutines, server::coroutines_on_4};
-constexpr std::array others{server::threads, server::spinning_threads, server::host_functions,
-                            server::host_functions_on_4};
-constexpr std::array servers{weirs[0], weirs[1], others[0], others[1], others[2], others[3]};
+constexpr std::array weirs{server::coroutines, server::coroutines_on_4, server::coroutines_in_8};
+// With a thread asleep for each request, or none. Threads that spin are shown beside them: they take all processors there are.
+constexpr std::array others{server::threads, server::host_functions, server::host_functions_on_4};
+constexpr std::array servers{weirs[0], weirs[1], weirs[2], server::spinning_threads, others[0], others[1], others[2]};
 
 using results = std::map<server, answered>;
 

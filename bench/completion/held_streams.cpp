@@ -27,7 +27,12 @@ held_streams::held_streams(std::size_t count)
   const weir::device gpu;
   std::ranges::fill(words_, 0u);
   for (std::size_t i = 0; i < count; ++i) streams_.emplace_back(gpu);
-  if (by_kernel_) code_ = weir::program{source}.compile(gpu).kernel("hold");
+  if (!by_kernel_ || count == 0) return;
+  code_ = weir::program{source}.compile(gpu).kernel("hold");
+  // A driver loads code at its first launch, and may wait, with its lock held, until nothing runs.
+  hold(0);
+  release(0);
+  streams_[0].sync();
 }
 
 held_streams::~held_streams() {

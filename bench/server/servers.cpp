@@ -6,8 +6,12 @@
 #include "peers/host_wakers.hpp"
 
 #include <thread>
+#include <utility>
 #include <weir/completion.hpp>
 #include <weir/context.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
+#include <weir/when_all_values.hpp>
 
 namespace bench {
 namespace {
@@ -56,6 +60,29 @@ void run_coroutines_on(std::size_t threads, requests& all, record& to) {
   serve_all(all, to, [&](std::size_t place) { return all.queue(place).on(on_pool); });
 }
 
+// Each of the threads asks for itself, and resumes its own.
+weir::task<> serve_here(requests& all, std::size_t place, record& to) {
+  while (to.goes_on()) {
+    const auto began = clock::now();
+    co_await all.queue(place);
+    to.note(place, began);
+    all.check(place);
+  }
+  to.leave();
+}
+
+void run_coroutines_in(std::size_t threads, requests& all, record& to) {
+  std::vector<std::jthread> loops;
+  for (std::size_t first = 0; first < threads; ++first) {
+    loops.emplace_back([&all, &to, threads, first] {
+      std::vector<weir::task<>> mine;
+      for (std::size_t place = first; place < all.places(); place += threads)
+        mine.push_back(serve_here(all, place, to));
+      weir::sync_wait(weir::when_all(std::move(mine)));
+    });
+  }
+}
+
 void run_host_functions(std::size_t threads, requests& all, record& to) {
   woken_threads pool{threads};
   serve_all(all, to, [&](std::size_t place) {
@@ -77,6 +104,7 @@ std::string text_of(server which) {
   switch (which) {
     case server::coroutines: return "coroutines";
     case server::coroutines_on_4: return "coroutines_on_4";
+    case server::coroutines_in_8: return "coroutines_in_8";
     case server::threads: return "threads";
     case server::spinning_threads: return "spinning_threads";
     case server::host_functions: return "host_functions";
@@ -89,6 +117,7 @@ void run(server which, requests& all, record& to) {
   switch (which) {
     case server::coroutines: return run_coroutines(all, to);
     case server::coroutines_on_4: return run_coroutines_on(4, all, to);
+    case server::coroutines_in_8: return run_coroutines_in(8, all, to);
     case server::threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
     case server::spinning_threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING);
     case server::host_functions: return run_host_functions(1, all, to);

@@ -46,6 +46,7 @@ class record {
 enum class server {
   coroutines,       // resumed by the reactor's thread, which does all the work of the host
   coroutines_on_4,  // by four threads that are given them
+  coroutines_in_8,  // by eight threads in sync_wait(), each with coroutines of its own
   threads,          // one for each place, asleep until its event is reached
   spinning_threads,
   host_functions,  // one thread is woken and does all the work of the host

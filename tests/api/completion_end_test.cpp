@@ -82,8 +82,8 @@ bool all_awaits_fail(bool asked) {
   std::optional<failing_table> calls;
   const kernel store = program{faulty}.compile(gpu).kernel("store");
   if (asked) calls.emplace();
-  constexpr int streams = 10;
-  constexpr int awaits = 100;
+  constexpr int streams = 4;  // more that wait for the host may stand in each other's way on a GPU
+  constexpr int awaits = 250;
   std::vector<stream> all;
   std::vector<event> marks;
   std::vector<std::unique_ptr<gate>> held;
