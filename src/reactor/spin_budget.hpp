@@ -40,7 +40,7 @@ class spin_budget {
 
  private:
   static constexpr long long shortest = 5'000;
-  static constexpr long long longest = 2'000'000;
+  static constexpr long long longest = 10'000'000;
 
   std::atomic<long long> budget_{50'000};
 };

@@ -10,7 +10,7 @@ namespace weir::detail {
 namespace {
 
 constexpr long long shortest = 5'000;
-constexpr long long longest = 2'000'000;
+constexpr long long longest = 10'000'000;
 
 long long learnt_from(long long waited) {
   spin_budget budget;
