@@ -57,7 +57,7 @@ class Completion : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, Completion, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
 detached await(completion c, std::promise<errc>& answer) {
   const errc outcome = co_await c.outcome();

@@ -300,7 +300,7 @@ class worker {
 class CompletionThreads : public ::testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionThreads, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
 TEST_P(CompletionThreads, EachAwaitGoesOnOnce) {
   std::optional<failing_table> calls;

@@ -53,7 +53,7 @@ class Future : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
 // What the work writes to, and who is told when it is destroyed.
 struct result {

@@ -145,7 +145,7 @@ class SyncWait : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, SyncWait, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
 task<int> read_after(stream_ref s, pinned_buffer<int>& x) {
   co_await s.completion();

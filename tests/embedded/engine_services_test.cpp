@@ -313,23 +313,23 @@ TEST_F(EngineServices, TakingBackRacesWithTelling) {
 // A primary context that comes back to life is another one.
 TEST_F(EngineServices, HealthIsThatOfTheContextsLife) {
   test::in_a_fresh_process([] {
-    const engine_services& engine = services();
+    const engine_services& offered = services();
     CUcontext context = nullptr;
     driver.cuInit(0);
     driver.cuDevicePrimaryCtxRetain(&context, 0);
     driver.cuCtxSetCurrent(context);
     work_point end;
     work_home home;
-    engine.end_of(nullptr, end, home);
-    if (!WEIR_HOLDS(engine.health(home) == CUDA_SUCCESS)) return false;
+    offered.end_of(nullptr, end, home);
+    if (!WEIR_HOLDS(offered.health(home) == CUDA_SUCCESS)) return false;
     driver.cuDevicePrimaryCtxReset_v2(0);
-    if (!WEIR_HOLDS(engine.health(home) == CUDA_ERROR_CONTEXT_IS_DESTROYED)) return false;
+    if (!WEIR_HOLDS(offered.health(home) == CUDA_ERROR_CONTEXT_IS_DESTROYED)) return false;
     driver.cuDevicePrimaryCtxRetain(&context, 0);
     driver.cuCtxSetCurrent(context);
     work_home now;
-    engine.end_of(nullptr, end, now);
-    return WEIR_HOLDS(engine.health(home) == CUDA_ERROR_CONTEXT_IS_DESTROYED) &&
-           WEIR_HOLDS(engine.health(now) == CUDA_SUCCESS);
+    offered.end_of(nullptr, end, now);
+    return WEIR_HOLDS(offered.health(home) == CUDA_ERROR_CONTEXT_IS_DESTROYED) &&
+           WEIR_HOLDS(offered.health(now) == CUDA_SUCCESS);
   });
 }
 
@@ -338,7 +338,7 @@ TEST_F(EngineServices, AFailureIsToldOnce) {
   test::in_a_fresh_process([] {
     static std::atomic<int> told{0};
     static std::atomic<int> seen{0};
-    const engine_services& engine = services();
+    const engine_services& offered = services();
     const auto count = +[]() noexcept {
       if (engine::device_failure() == CUDA_ERROR_ILLEGAL_ADDRESS) ++seen;
       ++told;
@@ -349,21 +349,21 @@ TEST_F(EngineServices, AFailureIsToldOnce) {
     driver.cuCtxSetCurrent(context);
     work_point end;
     work_home home;
-    engine.end_of(nullptr, end, home);
-    engine.on_failure(count);
-    engine.on_failure(count);  // once is enough
+    offered.end_of(nullptr, end, home);
+    offered.on_failure(count);
+    offered.on_failure(count);  // once is enough
     engine::fail_device(CUDA_ERROR_ILLEGAL_ADDRESS);
     engine::fail_device(CUDA_ERROR_LAUNCH_FAILED);
     return WEIR_HOLDS(told == 1) && WEIR_HOLDS(seen == 1) &&
-           WEIR_HOLDS(engine.health(home) == CUDA_ERROR_ILLEGAL_ADDRESS) &&
-           WEIR_HOLDS(engine.end_of(nullptr, end, home) == CUDA_ERROR_ILLEGAL_ADDRESS);
+           WEIR_HOLDS(offered.health(home) == CUDA_ERROR_ILLEGAL_ADDRESS) &&
+           WEIR_HOLDS(offered.end_of(nullptr, end, home) == CUDA_ERROR_ILLEGAL_ADDRESS);
   });
 }
 
 // Work behind a failure does not run, but it ends, and whoever waits for that end is told.
 TEST_F(EngineServices, WhoWaitsWhenTheDeviceFailsIsTold) {
   test::in_a_fresh_process([] {
-    const engine_services& engine = services();
+    const engine_services& offered = services();
     CUcontext context = nullptr;
     driver.cuInit(0);
     driver.cuDevicePrimaryCtxRetain(&context, 0);
@@ -373,8 +373,8 @@ TEST_F(EngineServices, WhoWaitsWhenTheDeviceFailsIsTold) {
     held h{s};
     noting who;
     work_home home;
-    engine.end_of(s, who.of, home);
-    if (!WEIR_HOLDS(engine.tell(who.of, who))) return false;
+    offered.end_of(s, who.of, home);
+    if (!WEIR_HOLDS(offered.tell(who.of, who))) return false;
     engine::fail_device(CUDA_ERROR_ILLEGAL_ADDRESS);
     h.open();
     who.wait_for(1);

@@ -69,7 +69,7 @@ class CompletionOutOfMemory : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompletionOutOfMemory, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
 void wait_for(const std::atomic<int>& count, int wanted) {
   while (count != wanted) std::this_thread::yield();

@@ -110,9 +110,9 @@ constexpr use uses[] = {
 class LaneUse : public ::testing::TestWithParam<std::tuple<bool, use>> {};
 
 INSTANTIATE_TEST_SUITE_P(Ways, LaneUse, ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(uses)),
-                         [](const auto& info) {
-                           return std::get<1>(info.param).name +
-                                  std::string{std::get<0>(info.param) ? "Asked" : "AsItComes"};
+                         [](const auto& of) {
+                           return std::get<1>(of.param).name +
+                                  std::string{std::get<0>(of.param) ? "Asked" : "AsItComes"};
                          });
 
 // Streams come and go, and lanes do not become more.

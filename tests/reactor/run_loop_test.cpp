@@ -59,7 +59,7 @@ class RunLoop : public ::testing::TestWithParam<bool> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, RunLoop, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Asked" : "AsItComes"; });
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
 
 TEST_P(RunLoop, TellsHere) {
   gate held{s};
