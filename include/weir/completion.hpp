@@ -36,7 +36,8 @@ class WEIR_EXPORT completion {
   // Of nothing: done.
   constexpr completion() noexcept = default;
 
-  // Is the work done? Throws what it failed with. One load if that is known; else cuEventQuery.
+  // Is the work done? Throws what it failed with; what a host function has thrown is left to who waits. One load if that is
+  // known; else cuEventQuery.
   [[nodiscard]] bool done(call_site at = call_site::current()) const;
 
   // The same as a code: success, not_ready, or what the work failed with.

@@ -20,6 +20,9 @@
 namespace weir {
 namespace detail {
 
+template <class T>
+concept value_type = !std::is_void_v<T>;
+
 // A value, and the end of the work that it is kept for.
 struct future_state : completion_waiter {
   completion after;

@@ -29,8 +29,8 @@ class executor_hop {
 
 }  // namespace detail
 
-// co_await resume_on(executor): the rest of the coroutine runs where the executor says; on this thread if it throws. For
-// one wait alone, c.on(executor) does the same without resuming in between.
+// co_await resume_on(executor): the coroutine goes on where the executor says; on this thread if it throws. The next thing
+// that it awaits and that suspends it has a thread of its own again: for a completion, c.on(executor) says where.
 template <executor E>
 [[nodiscard]] auto resume_on(E to) {
   return detail::executor_hop<E>{std::move(to)};

@@ -41,6 +41,7 @@ class task_promise_base {
   // False if it is over already; else `awaiting` is resumed when it is. Neither this nor the end is inlined: clang 14 would
   // put what is needed still into a frame that may be gone.
   [[nodiscard, gnu::noinline]] bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) {
+    if (awaiting_) fail_empty("co_await weir::task");
     awaiting_ = awaiting;
     self.resume();
     return !met_.exchange(true, std::memory_order_acq_rel);
@@ -130,7 +131,7 @@ class [[nodiscard]] task {
     if (frame_) frame_.destroy();
   }
 
-  // Throws closed if it was moved from.
+  // Throws closed if it was moved from, or was awaited before.
   [[nodiscard]] auto operator co_await() && {
     struct awaiter {
       bool await_ready() const noexcept { return false; }

@@ -1,6 +1,8 @@
 // weir/when_all_values.hpp - several tasks or futures as one wait that gives all their values.
 #pragma once
 
+#include <weir/call_site.hpp>
+#include <weir/completion.hpp>
 #include <weir/future.hpp>
 #include <weir/resumed_hook.hpp>
 #include <weir/task.hpp>
@@ -88,6 +90,48 @@ value_part<T> value_of(future<T>& ended) {
   }
 }
 
+// In the order in which they are given, as a braced list has it, so that the first that has failed throws.
+template <class... Each>
+auto values_of(Each&... ended) {
+  return std::apply([](auto&&... parts) { return std::tuple_cat(std::move(parts)...); },
+                    std::tuple<decltype(value_of(ended))...>{value_of(ended)...});
+}
+
+template <class T>
+using value_list =
+    std::conditional_t<std::is_void_v<T>, void, std::vector<std::conditional_t<std::is_void_v<T>, int, T>>>;
+
+template <class T>
+task<value_list<T>> all_of(std::vector<task<T>> all) {
+  tasks_begun begun{all.size()};
+  for (task<T>& one : all) begun.add(one);
+  co_await begun;
+  if constexpr (std::is_void_v<T>) {
+    for (task<T>& one : all) value_of(one);
+  } else {
+    std::vector<T> values;
+    values.reserve(all.size());
+    for (task<T>& one : all) values.push_back(std::get<0>(value_of(one)));
+    co_return values;
+  }
+}
+
+template <class T>
+std::vector<completion> ends_of(const std::vector<future<T>>& all) {
+  return {all.begin(), all.end()};
+}
+
+template <class T>
+task<value_list<T>> all_of(std::vector<future<T>> all) {
+  co_await when_all(ends_of(all));
+  if constexpr (!std::is_void_v<T>) {
+    std::vector<T> values;
+    values.reserve(all.size());
+    for (future<T>& one : all) values.push_back(std::move(one).get());
+    co_return values;
+  }
+}
+
 }  // namespace detail
 
 // co_await when_all(f(), g()): begins both on this thread, one after the other, up to where each suspends; goes on when both
@@ -98,24 +142,13 @@ requires(sizeof...(T) != 0) task<detail::value_tuple<T...>> when_all(task<T>... 
   detail::tasks_begun begun{sizeof...(T)};
   (begun.add(all), ...);
   co_await begun;
-  co_return std::tuple_cat(detail::value_of(all)...);
+  co_return detail::values_of(all...);
 }
 
 // The same of any number: a vector of what they give.
 template <class T>
-task<std::conditional_t<std::is_void_v<T>, void, std::vector<std::conditional_t<std::is_void_v<T>, int, T>>>> when_all(
-    std::vector<task<T>> all) {
-  detail::tasks_begun begun{all.size()};
-  for (task<T>& one : all) begun.add(one);
-  co_await begun;
-  if constexpr (std::is_void_v<T>) {
-    for (task<T>& one : all) detail::value_of(one);
-  } else {
-    std::vector<T> values;
-    values.reserve(all.size());
-    for (task<T>& one : all) values.push_back(std::get<0>(detail::value_of(one)));
-    co_return values;
-  }
+requires(!std::is_reference_v<T>) [[nodiscard]] auto when_all(std::vector<task<T>>&& all) {
+  return detail::all_of(std::move(all));
 }
 
 // co_await when_all(std::move(a), std::move(b)): the values of futures, when the work of all is done. Futures that stay what
@@ -125,19 +158,16 @@ requires(sizeof...(T) != 0 &&
          !(std::is_void_v<T> && ...)) task<detail::value_tuple<T...>> when_all(future<T>&&... all) {
   return [](future<T>... kept) -> task<detail::value_tuple<T...>> {
     co_await when_all(kept.completion()...);
-    co_return std::tuple_cat(detail::value_of(kept)...);
+    co_return detail::values_of(kept...);
   }(std::move(all)...);
 }
 template <class T>
-task<std::vector<T>> when_all(std::vector<future<T>> all) {
-  std::vector<completion> ends;
-  ends.reserve(all.size());
-  for (const future<T>& one : all) ends.push_back(one.completion());
-  co_await when_all(ends);
-  std::vector<T> values;
-  values.reserve(all.size());
-  for (future<T>& one : all) values.push_back(std::move(one).get());
-  co_return values;
+[[nodiscard]] auto when_all(std::vector<future<T>>&& all) {
+  return detail::all_of(std::move(all));
+}
+template <class T>
+[[nodiscard]] auto when_all(const std::vector<future<T>>& all, call_site at = call_site::current()) {
+  return when_all(detail::ends_of(all), at);
 }
 
 }  // namespace weir

@@ -45,7 +45,7 @@ weir::completion stream::completion(call_site at) const { return ref().completio
 bool completion::done(call_site at) const {
   const errc answer = status();
   if (answer == errc::not_ready) return false;
-  detail::throw_outcome(where_, ticket_, answer, "weir::completion::done", at);
+  if (answer != errc::success) detail::throw_outcome(where_, ticket_, answer, "weir::completion::done", at);
   return true;
 }
 

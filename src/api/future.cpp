@@ -23,7 +23,12 @@ completion end_of_enqueued(stream_ref stream, call_site at) {
   try {
     return stream.completion(at);
   } catch (...) {
-    static_cast<void>(driver().cuStreamSynchronize(stream.get()));
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult known = driver().cuStreamIsCapturing(stream.get(), &capture);
+    // In a capture, which f has begun, nothing runs, and to wait would break it.
+    if (known == CUDA_SUCCESS && capture == CU_STREAM_CAPTURE_STATUS_NONE) {
+      static_cast<void>(driver().cuStreamSynchronize(stream.get()));
+    }
     throw;
   }
 }

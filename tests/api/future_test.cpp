@@ -202,6 +202,12 @@ TEST_P(Future, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
   EXPECT_THROW(static_cast<void>(end_capture(s)), error);
 }
 
+TEST_P(Future, ACaptureThatTheFunctionBeginsLivesOn) {
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { begin_capture(s); })); }),
+            errc::stream_capture_unsupported);
+  EXPECT_EQ(end_capture(s).nodes().size(), 0U);
+}
+
 TEST_P(Future, OfAClosedStreamIsRefused) {
   stream t{gpu};
   t.close();

@@ -100,6 +100,13 @@ TEST(Task, OneThatWasMovedFromIsClosed) {
   EXPECT_EQ(sync_wait(std::move(first)), 1);
 }
 
+TEST(Task, IsAwaitedOnce) {
+  task<int> once = give(1);
+  EXPECT_EQ(sync_wait(std::move(once)), 1);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
+  EXPECT_EQ(result_of([&] { static_cast<void>(sync_wait(std::move(once))); }), errc::closed);
+}
+
 TEST(Task, DestroysWhatItHolds) {
   const auto held = std::make_shared<int>(1);
   const auto holds = [](std::shared_ptr<int> what) -> task<int> { co_return *what; };

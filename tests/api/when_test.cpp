@@ -242,6 +242,29 @@ TEST_P(When, ATaskThatThrowsEndsNoOther) {
   EXPECT_TRUE(other_ended);
 }
 
+TEST_P(When, TheFirstInOrderThatFailsIsThrown) {
+  const auto fails = [](const char* with) -> task<int> {
+    throw std::runtime_error{with};
+    co_return 0;
+  };
+  try {
+    static_cast<void>(sync_wait(when_all(fails("first"), fails("second"))));
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_STREQ(e.what(), "first");
+  }
+}
+
+TEST_P(When, FuturesInAVector) {
+  std::vector<future<void>> without;
+  without.push_back(s.enqueue_async([] {}));
+  sync_wait(when_all(std::move(without)));
+  std::vector<future<int>> kept;
+  kept.push_back(t.enqueue_async([] { return 4; }));
+  sync_wait(when_all(kept));
+  EXPECT_EQ(kept.front().get(), 4);
+}
+
 TEST_P(When, TimeEndsAWaitAndNotTheWork) {
   gate held{s};
   const completion c = s.completion();

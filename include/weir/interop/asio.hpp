@@ -58,18 +58,18 @@ auto async_wait(Context& where, completion awaited, Token&& token, call_site at 
 // The same for a future that is given away: gives its value. The signature is void(std::exception_ptr, T), and the handler
 // gets a T{} if there is no value; for types that have none, such as buffers, void(std::exception_ptr, std::optional<T>). A
 // future is dropped when its wait is cancelled; to have the value later all the same, wait for f.completion(), then f.get().
-template <class T, ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
+template <detail::value_type T, ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(future<T>&& awaited, Token&& token, call_site at = call_site::current()) {
   return ::asio::async_initiate<Token, void(std::exception_ptr, detail::asio_value<T>)>(
       detail::begin_asio_wait{}, token, detail::asio_future<T>{std::move(awaited), at});
 }
-template <detail::asio_executor Executor, class T,
+template <detail::asio_executor Executor, detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(const Executor& where, future<T>&& awaited, Token&& token, call_site at = call_site::current()) {
   return ::asio::async_initiate<Token, void(std::exception_ptr, detail::asio_value<T>)>(
       detail::begin_asio_wait_at<Executor>{where}, token, detail::asio_future<T>{std::move(awaited), at});
 }
-template <std::derived_from<::asio::execution_context> Context, class T,
+template <std::derived_from<::asio::execution_context> Context, detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(Context& where, future<T>&& awaited, Token&& token, call_site at = call_site::current()) {
   return async_wait(where.get_executor(), std::move(awaited), std::forward<Token>(token), at);

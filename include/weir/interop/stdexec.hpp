@@ -100,7 +100,7 @@ class device_sender {
 
 // The same of a future that is given away: completes with its value. To be connected once, as an rvalue. A future is dropped
 // when its wait is stopped.
-template <class T>
+template <detail::value_type T>
 [[nodiscard]] auto as_sender(future<T>&& awaited, call_site at = call_site::current()) noexcept {
   return detail::device_sender{detail::future_source<T>{std::move(awaited), at}};
 }

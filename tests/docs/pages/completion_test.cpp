@@ -79,7 +79,7 @@ TEST(CompletionPage, Executor) {
   weir::sync_wait([](weir::stream_ref s, auto pool) -> weir::task<> {
     // [completion-executor]
     co_await s.completion().on(pool);  // this wait ends on the pool
-    co_await weir::resume_on(pool);    // from here on there
+    co_await weir::resume_on(pool);    // from here on there, up to the next wait
     // [/completion-executor]
   }(s, pool));
 }
