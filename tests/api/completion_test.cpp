@@ -1,16 +1,12 @@
 // completion_test.cpp - the end of work: asked for, waited for, awaited, by the engine's news and by questions.
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
-#include <weir/capture.hpp>
 #include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/device.hpp>
 #include <weir/fill.hpp>
-#include <weir/graph.hpp>
-#include <weir/graph_exec.hpp>
 #include <weir/host_function.hpp>
 #include <weir/pinned_buffer.hpp>
-#include <weir/reactor.hpp>
 #include <weir/stream.hpp>
 
 #include <atomic>
@@ -28,41 +24,23 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "driver/table.hpp"
+#include "support/completion_ways.hpp"
 #include "support/detached.hpp"
 #include "support/errors.hpp"
-#include "support/foreign_capture.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::driver_table;
-using detail::failing_table;
+using test::await;
 using test::detached;
 using test::gate;
 using test::result_of;
 using namespace std::chrono_literals;
 
-// Once as it comes, and once with a table over the driver's, where points are events that are asked.
-class Completion : public ::testing::TestWithParam<bool> {
- protected:
-  Completion() {
-    if (GetParam()) calls.emplace();
-  }
-
-  device gpu;
-  std::optional<failing_table> calls;
-  stream s{gpu};
-};
-
-INSTANTIATE_TEST_SUITE_P(Ways, Completion, ::testing::Values(false, true),
-                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
-
-detached await(completion c, std::promise<errc>& answer) {
-  const errc outcome = co_await c.outcome();
-  answer.set_value(outcome);
-}
+class Completion : public test::completion_ways {};
+INSTANTIATE_TEST_SUITE_P(Ways, Completion, ::testing::Values(false, true), test::name_of_way);
 
 TEST_P(Completion, OfNothingIsDone) {
   const completion none;
@@ -333,55 +311,6 @@ TEST_P(Completion, ForeignStreamsHaveThemToo) {
   }
 }
 
-// Rule 85.
-TEST_P(Completion, IsRefusedWhereTheStreamCaptures) {
-  begin_capture(s);
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_unsupported);
-  const graph none = end_capture(s);
-  EXPECT_EQ(none.nodes().size(), 0U);
-}
-
-TEST_P(Completion, IsRefusedWhereTheCaptureIsForeign) {
-  const test::foreign_capture capture{s};
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_unsupported);
-}
-
-TEST_P(Completion, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
-  begin_capture(s);
-  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_invalidated);
-  EXPECT_THROW(static_cast<void>(end_capture(s)), error);
-}
-
-// It waits for blocking streams, which cannot be while one captures. The capture lives on.
-TEST_P(Completion, OfTheLegacyStreamIsRefusedBesideABlockingCapture) {
-  const auto current = gpu.primary_context();
-  detail::driver().cuCtxSetCurrent(current.get());
-  CUstream_st* blocking = nullptr;
-  ASSERT_EQ(detail::driver().cuStreamCreate(&blocking, abi::CU_STREAM_DEFAULT), abi::CUDA_SUCCESS);
-  {
-    test::foreign_capture capture{stream_ref{blocking}};
-    EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref::legacy().completion()); }), errc::stream_capture_implicit);
-    EXPECT_TRUE(capture.end());
-  }
-  EXPECT_EQ(detail::driver().cuStreamDestroy_v2(blocking), abi::CUDA_SUCCESS);
-}
-
-TEST_P(Completion, HarmsNoCaptureOfOthers) {
-  stream t{gpu};
-  gate held{t};
-  const completion c = t.completion();
-  std::promise<errc> answer;
-  begin_capture(s, capture_options{.mode = capture_mode::global});
-  await(c, answer);
-  EXPECT_FALSE(c.done());
-  EXPECT_FALSE(c.wait_for(1ms));
-  held.open();
-  c.wait();
-  EXPECT_EQ(answer.get_future().get(), errc::success);
-  static_cast<void>(end_capture(s));
-}
-
 TEST_P(Completion, OfAClosedStreamIsRefused) {
   stream t{gpu};
   t.close();
@@ -420,44 +349,6 @@ TEST_P(Completion, ThrowsWhatAHostFunctionOfADefaultStreamHasThrown) {
   }
 }
 
-// Opens a gate once whoever waits has gone to sleep, most likely.
-class late_opener {
- public:
-  explicit late_opener(gate& held)
-      : thread_{[&held] {
-          const auto then = std::chrono::steady_clock::now() + 2ms;
-          while (std::chrono::steady_clock::now() < then) std::this_thread::yield();
-          held.open();
-        }} {}
-
- private:
-  std::jthread thread_;
-};
-
-// Nobody else drives then; whoever does may not rely on being woken.
-TEST_P(Completion, AThreadThatDrivesMayWait) {
-  const reactor_drive drive{gpu};
-  {
-    gate held{s};
-    const completion c = s.completion();
-    const late_opener opens{held};
-    c.wait();
-  }
-  gate held{s};
-  const completion c = s.completion();
-  const late_opener opens{held};
-  EXPECT_TRUE(c.wait_for(1h));
-}
-
-TEST_P(Completion, AnotherThreadMayWaitWhileNobodyPolls) {
-  const reactor_drive drive{gpu};
-  gate held{s};
-  const completion c = s.completion();
-  std::jthread waits{[&] { c.wait(); }};
-  held.open();
-  waits.join();
-}
-
 TEST_P(Completion, GuardsSeeTheWait) {
   gate held{s};
   const completion c = s.completion();
@@ -481,117 +372,6 @@ TEST_P(Completion, IsNotWaitedForInAHostFunction) {
   EXPECT_EQ(waited, errc::not_permitted);
   EXPECT_EQ(asked, errc::not_ready);
   held.open();
-}
-
-// A GPU is asked about the event, and a question about one that is captured would break the capture.
-TEST_P(Completion, AnAwaitedEventIsNotRecordedInACapture) {
-  event e{gpu};
-  stream t{gpu};
-  gate held{s};
-  s.record(e);
-  const completion c = e.completion();
-  std::promise<errc> answer;
-  std::future<errc> told = answer.get_future();
-  await(c, answer);
-  begin_capture(t);
-  const errc recorded = result_of([&] { t.record(e); });
-  if (GetParam()) {
-    EXPECT_EQ(recorded, errc::illegal_state);
-  }
-  static_cast<void>(end_capture(t));
-  held.open();
-  EXPECT_EQ(told.get(), errc::success);
-}
-
-TEST_P(Completion, OfAnEvent) {
-  event e{gpu};
-  EXPECT_TRUE(e.completion().done());  // never recorded
-  gate held{s};
-  s.record(e);
-  const completion c = e.completion();
-  const completion again = e.completion();
-  EXPECT_FALSE(c.done());
-  std::promise<errc> answer;
-  await(c, answer);
-  held.open();
-  EXPECT_EQ(answer.get_future().get(), errc::success);
-  again.wait();
-}
-
-TEST_P(Completion, OfAnEventThatEnds) {
-  gate held{s};
-  std::optional<event> e{s.record()};
-  event closed = s.record();
-  const completion c = e->completion();
-  const completion d = closed.completion();
-  std::promise<errc> answer;
-  await(c, answer);
-  e.reset();
-  closed.close();
-  EXPECT_EQ(d.status(), errc::not_ready);
-  held.open();
-  EXPECT_EQ(answer.get_future().get(), errc::success);
-  d.wait();
-}
-
-TEST_P(Completion, OfALaunch) {
-  pinned_buffer<int> x{1};
-  x.data()[0] = 0;
-  const graph g = capture(s, [&](capture_scope& c) { fill(c.stream(), x, 3); });
-  const graph_exec run = g.instantiate();
-  run.upload_async(s).wait();
-  gate held{s};
-  const completion c = run.launch_async(s);
-  EXPECT_FALSE(c.done());
-  held.open();
-  c.wait();
-  EXPECT_EQ(x.data()[0], 3);
-  stream captured{gpu};
-  begin_capture(captured);
-  EXPECT_EQ(result_of([&] { static_cast<void>(run.launch_async(captured)); }), errc::stream_capture_unsupported);
-  static_cast<void>(end_capture(captured));
-}
-
-TEST_P(Completion, APollingLoopResumesHere) {
-  reactor_drive drive{gpu};
-  gate held{s};
-  const completion c = s.completion();
-  std::thread::id there;
-  std::atomic<bool> resumed{false};
-  [](completion awaited, std::thread::id& where, std::atomic<bool>& done) -> detached {
-    co_await awaited;
-    where = std::this_thread::get_id();
-    done = true;
-  }(c, there, resumed);
-  EXPECT_EQ(drive.poll(), 0U);
-  held.open();
-  while (!resumed) drive.poll();
-  EXPECT_TRUE(c.done());
-  EXPECT_EQ(there, std::this_thread::get_id());
-}
-
-TEST_P(Completion, FailureToRecordIsThrown) {
-  if (!GetParam()) GTEST_SKIP() << "without a table over the driver's no call can be failed";
-  calls->fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::out_of_memory);
-  calls->fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  EXPECT_EQ(result_of([&] { static_cast<void>(stream{gpu}.completion()); }), errc::success);
-  s.completion().wait();
-}
-
-TEST_P(Completion, AQuestionThatFailsSettlesIt) {
-  if (!GetParam()) GTEST_SKIP() << "without a table over the driver's no call can be failed";
-  gate held{s};
-  const completion c = s.completion();
-  std::promise<errc> answer;
-  calls->fail_from(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
-  await(c, answer);
-  EXPECT_EQ(answer.get_future().get(), errc::launch_failed);
-  EXPECT_EQ(c.status(), errc::launch_failed);
-  EXPECT_EQ(result_of([&] { c.wait(); }), errc::launch_failed);
-  held.open();
-  s.sync();
-  EXPECT_EQ(c.status(), errc::launch_failed);  // it keeps to its answer
 }
 
 }  // namespace
