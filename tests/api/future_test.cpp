@@ -25,6 +25,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/failing.hpp"
+#include "support/completion_ways.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -40,20 +41,8 @@ using namespace std::chrono_literals;
 static_assert(!std::copy_constructible<future<int>> && std::movable<future<int>>);
 static_assert(std::convertible_to<const future<int>&, completion> && std::convertible_to<future<void>, completion>);
 
-// Once as it comes, and once with points that are asked.
-class Future : public ::testing::TestWithParam<bool> {
- protected:
-  Future() {
-    if (GetParam()) calls.emplace();
-  }
-
-  device gpu;
-  std::optional<failing_table> calls;
-  stream s{gpu};
-};
-
-INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true),
-                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
+class Future : public test::completion_ways {};
+INSTANTIATE_TEST_SUITE_P(Ways, Future, ::testing::Values(false, true), test::name_of_way);
 
 // What the work writes to, and who is told when it is destroyed.
 struct result {

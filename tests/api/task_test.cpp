@@ -27,14 +27,13 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/completion_ways.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
 using test::gate;
 using test::result_of;
 
@@ -139,20 +138,8 @@ TEST(Task, NestAsFunctionsDo) {
   EXPECT_EQ(sync_wait(nested::depth(2'000)), 2'000);
 }
 
-// Once as it comes, and once with points that are asked.
-class SyncWait : public ::testing::TestWithParam<bool> {
- protected:
-  SyncWait() {
-    if (GetParam()) calls.emplace();
-  }
-
-  device gpu;
-  std::optional<failing_table> calls;
-  stream s{gpu};
-};
-
-INSTANTIATE_TEST_SUITE_P(Ways, SyncWait, ::testing::Values(false, true),
-                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
+class SyncWait : public test::completion_ways {};
+INSTANTIATE_TEST_SUITE_P(Ways, SyncWait, ::testing::Values(false, true), test::name_of_way);
 
 task<int> read_after(stream_ref s, pinned_buffer<int>& x) {
   co_await s.completion();

@@ -31,7 +31,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/completion_ways.hpp"
 #include "support/detached.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
@@ -39,7 +39,6 @@
 namespace weir {
 namespace {
 
-using detail::failing_table;
 using test::detached;
 using test::gate;
 using test::result_of;
@@ -52,21 +51,11 @@ concept can_wait_for = requires(C&&... c) {
 static_assert(can_wait_for<completion, const completion&, future<int>&, future<void>>);
 static_assert(!can_wait_for<future<int>> && !can_wait_for<int>, "its value would be lost");
 
-// Once as it comes, and once with points that are asked.
-class When : public ::testing::TestWithParam<bool> {
+class When : public test::completion_ways {
  protected:
-  When() {
-    if (GetParam()) calls.emplace();
-  }
-
-  device gpu;
-  std::optional<failing_table> calls;
-  stream s{gpu};
   stream t{gpu};
 };
-
-INSTANTIATE_TEST_SUITE_P(Ways, When, ::testing::Values(false, true),
-                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
+INSTANTIATE_TEST_SUITE_P(Ways, When, ::testing::Values(false, true), test::name_of_way);
 
 // Awaits it without a thread that waits.
 template <class A>
