@@ -31,6 +31,7 @@ void lane::attach(const lane_place& where) {
   settled_.store(ring_.begin(), std::memory_order_release);
   attached_ = true;
   pooled_ = false;
+  crowd_ = smallest_crowd;
   of_an_event_ = false;
   event_is_left_ = false;
 }
@@ -89,24 +90,36 @@ void lane::tidy() noexcept {
   if (is_over) give_back_lane(*this);
 }
 
-// Points that nobody waits for are settled when there is no room for more of them.
+// Points that nobody waits for are settled once there are twice as many as were left the last time: so whatever of them is
+// done, the questions are few beside the points. If the newest is done so are all; else half of what is done is found.
 void lane::make_way() noexcept {
   std::uint64_t oldest = 0;
-  std::uint64_t middle = 0;
+  std::uint64_t asked = 0;
   {
     const std::lock_guard hold{ring_lock_};
-    if (ring_.empty() || ring_.size() < ring_.capacity()) return;
+    if (ring_.size() < crowd_) return;
     oldest = ring_.begin();
-    middle = oldest + ring_.size() / 2;
+    asked = ring_.end() - 1;
   }
-  if (ask_unless_asked(middle) == errc::not_ready) static_cast<void>(ask_unless_asked(oldest));
+  while (ask_unless_asked(asked) == errc::not_ready && asked != oldest) asked = oldest + (asked - oldest) / 2;
+  const std::lock_guard hold{ring_lock_};
+  crowd_ = std::max(2 * ring_.size(), smallest_crowd);
+  is_crowded_.store(false, std::memory_order_relaxed);
+}
+
+std::uint64_t lane::push(std::uint64_t what) noexcept {
+  const std::uint64_t ticket = ring_.push(what);
+  if (ring_.size() >= crowd_) is_crowded_.store(true, std::memory_order_relaxed);
+  return ticket;
 }
 
 call_outcome lane::note(CUstream stream, std::uint64_t life, std::uint64_t& ticket) {
-  if (services() != nullptr) return note_point(stream, life, ticket);
-  make_way();
-  const call_outcome noted = note_event(stream, life, ticket);
-  if (noted.code != errc::success) tidy();
+  const bool is_told_of = is_told();
+  const call_outcome noted = is_told_of ? note_point(stream, life, ticket) : note_event(stream, life, ticket);
+  if (!is_told_of && noted.code != errc::success) tidy();
+  if (is_crowded_.load(std::memory_order_relaxed)) [[unlikely]] {
+    make_way();
+  }
   return noted;
 }
 
@@ -135,7 +148,7 @@ call_outcome lane::note_event(CUstream stream, std::uint64_t life, std::uint64_t
   const call_outcome noted = record(event, stream);
   const std::lock_guard hold{ring_lock_};
   is_noting_ = false;
-  if (noted.code == errc::success) ticket = ring_.push(to_mark(event));
+  if (noted.code == errc::success) ticket = push(to_mark(event));
   return noted;
 }
 
@@ -163,7 +176,6 @@ call_outcome lane::note_point(CUstream stream, std::uint64_t life, std::uint64_t
     ticket = first_of_life_.load(std::memory_order_relaxed);
     return {};
   }
-  make_way();
   const std::lock_guard hold{ring_lock_};
   if (!serves(stream, life) || services() != engine) return {moved_on};
   if (line_ != end.line) {
@@ -175,7 +187,7 @@ call_outcome lane::note_point(CUstream stream, std::uint64_t life, std::uint64_t
     return {};
   }
   ring_.make_room();
-  ticket = ring_.push(end.count);
+  ticket = push(end.count);
   return {};
 }
 

@@ -126,6 +126,7 @@ class lane {
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
+  [[nodiscard]] std::uint64_t push(std::uint64_t what) noexcept;
   [[nodiscard]] bool owns_marks() const noexcept { return services_ == nullptr && (!of_an_event_ || event_is_left_); }
   void settle_through(std::uint64_t ticket, waiter_list& due) noexcept;
   void take_waiters(mark& from, errc outcome, waiter_list& due) noexcept;
@@ -164,7 +165,10 @@ class lane {
   std::atomic<std::uint64_t> first_of_life_{0};
   std::atomic<std::uint64_t> life_{any_life};
   std::uint64_t first_awaited_ = none;
+  static constexpr std::uint64_t smallest_crowd = 32;
+  std::uint64_t crowd_ = smallest_crowd;  // of so many points those that are done are settled
   std::vector<CUevent> free_;  // never has to grow when points are settled
+  std::atomic<bool> is_crowded_{false};
   bool arrived_ = false;       // the reactor looks at it
   bool attached_ = false;
   bool is_noting_ = false;      // an event is being recorded that is in no ring yet

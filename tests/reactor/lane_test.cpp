@@ -68,5 +68,23 @@ TEST(Lane, IsDoneAfterASync) {
   EXPECT_TRUE(c.done());
 }
 
+// Those of earlier rounds are done, those of this one stand behind them.
+TEST(Lane, AsksAFewQuestionsForManyPointsThatNobodyAwaits) {
+  constexpr int rounds = 20;
+  const failing_table calls;
+  for (const int each : {1, 10, 20, 50, 100, 200, 300}) {
+    const int before = calls.count(&driver_table::cuEventQuery);
+    const stream s{device{}};
+    for (int round = 0; round < rounds; ++round) {
+      gate held{s};
+      for (int i = 0; i < each; ++i) static_cast<void>(s.completion());
+      held.open();
+      s.sync();
+    }
+    const int asked = calls.count(&driver_table::cuEventQuery) - before;
+    EXPECT_LE(asked, rounds * each / 4) << each << " at a time";
+  }
+}
+
 }  // namespace
 }  // namespace weir::detail
