@@ -19,6 +19,7 @@
 namespace weir::detail {
 namespace {
 
+// Of a few streams. Those that do not fit are found by the stream's state, in some 20 ns.
 thread_local constinit stream_table<lane*> lanes_seen [[gnu::tls_model("initial-exec")]];
 
 // Lanes of all streams by handle. Those of streams that weir owns end with them; of a default stream each context, and
@@ -70,6 +71,10 @@ lane& lane_of(CUstream stream, std::uint64_t& life, call_site at) {
     return *seen;
   }
   lanes_seen.renew();
+  if (lane* const owned = lane_of_owned(stream); owned != nullptr && !owned->failed()) {
+    lanes_seen.remember(stream, owned);
+    return *owned;
+  }
   const lane_place place = place_of(stream, at);
   lane_table& all = table();
   const std::lock_guard hold{all.lock};
@@ -93,7 +98,10 @@ lane& lane_of(CUstream stream, std::uint64_t& life, call_site at) {
     lanes_known.store(all.lanes.size(), std::memory_order_relaxed);
   }
   life = found->life();
-  if (facts_of(stream)) lanes_seen.remember(stream, found);
+  if (facts_of(stream)) {
+    lanes_seen.remember(stream, found);
+    remember_lane(stream, *found);
+  }
   return *found;
 }
 

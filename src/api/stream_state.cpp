@@ -81,6 +81,19 @@ void remember_priority(CUstream stream, int priority) noexcept {
   if (const stream_state* const found = stream_state::find_in(b.first, stream)) found->facts.priority = priority;
 }
 
+lane* lane_of_owned(CUstream stream) noexcept {
+  bucket& b = bucket_of(stream);
+  const std::lock_guard lock{b.lock};
+  const stream_state* const found = stream_state::find_in(b.first, stream);
+  return found != nullptr ? found->lane_ : nullptr;
+}
+
+void remember_lane(CUstream stream, lane& its_lane) noexcept {
+  bucket& b = bucket_of(stream);
+  const std::lock_guard lock{b.lock};
+  if (stream_state* const found = stream_state::find_in(b.first, stream)) found->lane_ = &its_lane;
+}
+
 void stream_state::unlink() noexcept {
   {
     bucket& b = bucket_of(handle);

@@ -15,6 +15,7 @@
 namespace weir::detail {
 
 class green_state;
+class lane;
 
 // What never changes about a stream, but for the priority, and that by remember_priority() only. Knowing it lets
 // accessors answer without a driver call, which may break a capture.
@@ -58,6 +59,8 @@ class stream_state {
   friend stream_state* hold_stream(abi::CUstream stream, share wanted) noexcept;
   friend std::optional<stream_facts> facts_of(abi::CUstream stream) noexcept;
   friend void remember_priority(abi::CUstream stream, int priority) noexcept;
+  friend lane* lane_of_owned(abi::CUstream stream) noexcept;
+  friend void remember_lane(abi::CUstream stream, lane& its_lane) noexcept;
   ~stream_state() = default;
   [[nodiscard]] bool hold_if_alive() noexcept;
   void unlink() noexcept;
@@ -67,6 +70,7 @@ class stream_state {
   std::atomic<std::uint32_t> holders_{1};
   std::atomic<std::uint32_t> users_{1};  // of them
   stream_state* next_ = nullptr;         // in the same bucket
+  lane* lane_ = nullptr;                 // with the bucket's lock held
 };
 
 // A share in the stream of that handle; null if weir does not own it. About 20 ns: a lock that is rarely contended.
@@ -77,6 +81,10 @@ class stream_state {
 
 // The stream of that handle has another priority from now on; nothing if weir does not own it.
 void remember_priority(abi::CUstream stream, int priority) noexcept;
+
+// The lane that was remembered for the stream of that handle; null if there is none, or weir does not own the stream.
+[[nodiscard]] lane* lane_of_owned(abi::CUstream stream) noexcept;
+void remember_lane(abi::CUstream stream, lane& its_lane) noexcept;
 
 // Grows whenever a stream that weir owned is destroyed: what was remembered by handle before that may be of another
 // stream now.
