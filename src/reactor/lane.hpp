@@ -82,6 +82,10 @@ class lane {
   [[nodiscard]] errc ask(std::uint64_t ticket) noexcept;
   [[nodiscard]] errc ask_unless_asked(std::uint64_t ticket) noexcept;
 
+  // Does somebody wait for this point, or an earlier one, whom the reactor asks for again and again? Then a question more
+  // would tell nothing new.
+  [[nodiscard]] bool is_being_asked(std::uint64_t ticket) const noexcept;
+
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
 
@@ -156,20 +160,27 @@ class lane {
   alignas(64) std::atomic<std::uint64_t> settled_{1};
   std::atomic<errc> failure_{errc::success};
 
-  std::mutex noting_;         // keeps tickets in the order of the stream; held while the driver records
-  spin_lock polling_;         // held by whoever asks the driver; only he takes points away
-  std::uint64_t stride_ = 0;  // how far behind the oldest the next question goes; guarded by polling_
+  std::mutex noting_;  // keeps tickets in the order of the stream; held while the driver records
 
-  mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time
+  // The reactor's, as others make points and wait for them: it passes over all lanes again and again.
+  alignas(64) spin_lock polling_;  // held by whoever asks the driver; only he takes points away
+  std::uint64_t stride_ = 0;  // how far behind the oldest the next question goes; guarded by polling_, as is the next
+  struct {
+    std::uint64_t ticket = none;
+    std::uint64_t what = 0;
+  } pending_;                                       // what was asked about last, if it is there still
+  std::atomic<std::uint64_t> first_awaited_{none};  // changes under ring_lock_
+
+  alignas(64) mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time
   mark_ring ring_;
   std::atomic<std::uint64_t> first_of_life_{0};
   std::atomic<std::uint64_t> life_{any_life};
-  std::uint64_t first_awaited_ = none;
   static constexpr std::uint64_t smallest_crowd = 32;
   std::uint64_t crowd_ = smallest_crowd;  // of so many points those that are done are settled
-  std::vector<CUevent> free_;  // never has to grow when points are settled
+  int needing_ = 0;                       // how many of those who wait need the reactor's thread
+  std::vector<CUevent> free_;             // never has to grow when points are settled
   std::atomic<bool> is_crowded_{false};
-  bool arrived_ = false;       // the reactor looks at it
+  bool arrived_ = false;  // the reactor looks at it
   bool attached_ = false;
   bool is_noting_ = false;      // an event is being recorded that is in no ring yet
   bool of_an_event_ = false;    // which is the program's

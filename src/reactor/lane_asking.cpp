@@ -93,6 +93,7 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
   return known(ticket);
 }
 
+// One that was pending the last time is asked about again without a look at the ring: that belongs to those who make points.
 void lane::poll(waiter_list& due) noexcept {
   const std::unique_lock asking{polling_, std::try_to_lock};
   if (!asking.owns_lock()) return;
@@ -100,22 +101,20 @@ void lane::poll(waiter_list& due) noexcept {
     settle_reached(due);
     return;
   }
-  std::uint64_t ticket = 0;
-  std::uint64_t what = 0;
-  {
+  if (pending_.ticket == none || pending_.ticket != first_awaited_.load(std::memory_order_relaxed)) {
     const std::lock_guard hold{ring_lock_};
     if (first_awaited_ == none) return;
-    ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
-    what = ring_[ticket].what;
+    pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
+    pending_.what = ring_[pending_.ticket].what;
   }
-  const errc answer = query(what);
+  const errc answer = query(pending_.what);
   if (answer == errc::not_ready) {
     stride_ = 0;
   } else if (answer != errc::success) {
     fail(answer, due);
   } else {
     const std::lock_guard hold{ring_lock_};
-    settle_through(ticket, due);
+    settle_through(pending_.ticket, due);
     stride_ = std::min(2 * stride_ + 1, ring_.size());
   }
 }
@@ -137,6 +136,7 @@ void lane::settle_through(std::uint64_t ticket, waiter_list& due) noexcept {
     if (owns_marks()) free_.push_back(to_event(ring_[at].what));
   }
   ring_.pop_through(ticket);
+  pending_.ticket = none;
   settled_.store(ticket + 1, std::memory_order_release);
   if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
 }
@@ -149,6 +149,7 @@ void lane::fail(errc outcome, waiter_list& due) noexcept {
     if (owns_marks()) free_.push_back(to_event(ring_[at].what));
   }
   ring_.pop_through(ring_.end() - 1);
+  pending_.ticket = none;
   first_awaited_ = none;
 }
 

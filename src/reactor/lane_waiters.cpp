@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace weir::detail {
 
@@ -37,6 +38,14 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
   return true;
 }
 
+bool lane::is_being_asked(std::uint64_t ticket) const noexcept {
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (is_told() || first_awaited_ > ticket) return false;
+  }
+  return home_.is_asking() || run_loop::is_here(home_);
+}
+
 bool lane::remove(completion_waiter& who) noexcept {
   const std::lock_guard hold{ring_lock_};
   // One that is taken out to be told is in no ring any more, nor is its ticket; 0 is in none.
@@ -55,7 +64,8 @@ void lane::count(completion_waiter& who, int change) noexcept {
   if (who.loop != nullptr) {
     who.loop->note_pending(change);
   } else if (who.by != teller::any && !is_told()) {
-    home().need(change);
+    const int before = std::exchange(needing_, needing_ + change);
+    if (before == 0 || needing_ == 0) home().need(change);
   }
 }
 
@@ -65,6 +75,7 @@ void lane::find_first_awaited(std::uint64_t from) noexcept {
 }
 
 bool lane::leave_if_unawaited() noexcept {
+  if (first_awaited_ != none) return false;
   const std::lock_guard hold{ring_lock_};
   if (first_awaited_ != none) return false;
   arrived_ = false;

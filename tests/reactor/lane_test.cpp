@@ -44,6 +44,25 @@ TEST(Lane, IsAskedAboutItsPointAfterAnyNumberOfSuccesses) {
   }
 }
 
+TEST(Lane, IsNotAskedByThoseWhoWaitBehindOthers) {
+  constexpr int behind = 10;
+  const failing_table calls;
+  const device gpu;
+  reactor_drive drive{gpu};
+  const stream s{gpu};
+  std::atomic<int> told{0};
+  gate held{s};
+  const completion early = s.completion();
+  await(s.completion(), told);
+  const int before = calls.count(&driver_table::cuEventQuery);
+  for (int i = 0; i < behind; ++i) await(s.completion(), told);
+  EXPECT_EQ(calls.count(&driver_table::cuEventQuery), before);
+  await(early, told);
+  EXPECT_EQ(calls.count(&driver_table::cuEventQuery), before + 1) << "it may be done long since";
+  held.open();
+  while (told != behind + 2) drive.poll();
+}
+
 // A question that somebody else has asked before does not answer this one.
 TEST(Lane, IsDoneAfterASync) {
   static std::atomic<bool> is_asking{false};
