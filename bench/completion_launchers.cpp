@@ -8,6 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <map>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,12 +24,12 @@ namespace {
 // Who asks meanwhile whether the work of other streams is done.
 enum class asking { nobody, reactor, query_loop };
 
-// Keeps two streams busy with work of 100 us that overlaps, so that there is always a completion pending, and the reactor,
+// Keeps two streams busy with work that overlaps by half, so that there is always a completion pending, and the reactor,
 // for which such waits are short, spins. The same work is queued, and its completions are made, where nobody asks.
 class background {
  public:
   // Memory and code are had before anything runs: a driver may wait with its lock held until nothing does.
-  background() {
+  explicit background(std::chrono::microseconds of_work) : half_{of_work / 2} {
     pending_for_long_.hold(0);
     ok(raw().cuEventRecord(asked_, pending_for_long_.streams()[0].get()));
     thread_ = std::thread{[this] { run(); }};
@@ -49,8 +51,6 @@ class background {
   }
 
  private:
-  static constexpr std::chrono::microseconds length{50};
-
   detached note_end(weir::completion what) {
     co_await what;
     pending_.fetch_sub(1);
@@ -65,7 +65,7 @@ class background {
         pending_.fetch_add(1);
         note_end(end);
       }
-      const auto until = clock::now() + length;
+      const auto until = clock::now() + half_;
       while (clock::now() < until) {
       }
       held_.release(1 - i);
@@ -88,6 +88,7 @@ class background {
     }
   }
 
+  std::chrono::microseconds half_;
   held_streams held_{2};
   held_streams pending_for_long_{1};
   raw_event asked_;
@@ -108,15 +109,16 @@ struct losses {
   double beside_query_loop;
 };
 
-losses measure() {
+losses measure(std::chrono::microseconds of_work) {
   constexpr int rounds = 60;
   constexpr int launches = 400;
   const weir::device gpu;
   const weir::stream stream{gpu};
-  const weir::kernel nothing = weir::program{source}.compile(gpu).kernel("nothing");
+  // Stays loaded: see held_streams.cpp.
+  static const weir::kernel nothing = weir::program{source}.compile(gpu).kernel("nothing");
   weir::launch(stream, {}, nothing);
   stream.sync();
-  background others;
+  background others{of_work};
   std::vector<double> times[3];
   for (int round = 0; round < 3 * rounds; ++round) {
     const int turn = round % 3;
@@ -131,20 +133,31 @@ losses measure() {
   return {loss(asking::reactor), loss(asking::query_loop)};
 }
 
-const losses& measured() {
-  static const losses once = measure();
-  return once;
+const losses& measured(std::chrono::microseconds of_work) {
+  static std::map<std::chrono::microseconds, losses> known;
+  if (const auto found = known.find(of_work); found != known.end()) return found->second;
+  return known.emplace(of_work, measure(of_work)).first->second;
 }
 
-const registration reactor{{.name = "completion/launchers_lose",
-                            .unit = "% of launches a second",
-                            .budget = 3,
-                            .runs_on = on::gpu,
-                            .measure = [] { return measured().beside_reactor; }}};
-const registration query_loop{
-    {.name = "completion/launchers_lose/query", .unit = "% beside a query loop", .runs_on = on::gpu, .measure = [] {
-       return measured().beside_query_loop;
-     }}};
+void add_figures(std::vector<registration>& to, const std::string& name, std::chrono::microseconds of_work) {
+  to.emplace_back(figure{.name = "completion/launchers_lose/" + name,
+                         .unit = "% of launches a second",
+                         .budget = 3,
+                         .runs_on = on::gpu,
+                         .measure = [=] { return measured(of_work).beside_reactor; }});
+  to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/query",
+                         .unit = "% beside a query loop",
+                         .runs_on = on::gpu,
+                         .measure = [=] { return measured(of_work).beside_query_loop; }});
+}
+
+const std::vector<registration> figures = [] {
+  using namespace std::chrono_literals;
+  std::vector<registration> made;
+  add_figures(made, "100us", 100us);
+  add_figures(made, "1ms", 1ms);
+  return made;
+}();
 
 }  // namespace
 }  // namespace bench

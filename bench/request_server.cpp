@@ -23,13 +23,15 @@ constexpr std::chrono::milliseconds length{150};  // of each
 
 struct answered {
   double thousand_a_second = 0;
-  double p99 = 0;  // microseconds
+  double p99 = 0;        // microseconds
+  double processor = 0;  // microseconds of it for each
 };
 
 constexpr std::array weirs{server::coroutines, server::coroutines_on_4, server::coroutines_in_8};
 // With a thread asleep for each request, or none. Threads that spin are shown beside them: they take all processors there are.
 constexpr std::array others{server::threads, server::host_functions, server::host_functions_on_4};
-constexpr std::array servers{weirs[0], weirs[1], weirs[2], server::spinning_threads, others[0], others[1], others[2]};
+constexpr std::array servers{weirs[0],  weirs[1],  weirs[2],  server::spinning_threads,
+                             others[0], others[1], others[2], server::queued_only};
 
 using results = std::map<server, answered>;
 
@@ -38,10 +40,13 @@ results measure(std::size_t places, queued how) {
   requests all{places, how};
   std::map<server, std::vector<double>> times;
   std::map<server, double> seconds;
+  std::map<server, double> processor;
   for (int turn = 0; turn < turns; ++turn) {
     for (const server which : servers) {
       record one{places, length};
+      const auto used = processor_clock::now();
       run(which, all, one);
+      processor[which] += std::chrono::duration<double, std::micro>{processor_clock::now() - used}.count();
       seconds[which] += one.seconds();
       for (const std::vector<double>& part : one.times()) {
         times[which].insert(times[which].end(), part.begin(), part.end());
@@ -51,7 +56,8 @@ results measure(std::size_t places, queued how) {
   results of;
   for (const server which : servers) {
     const std::vector<double>& each = times[which];
-    of[which] = {static_cast<double>(each.size()) / seconds[which] / 1000, quantile(each, 0.99)};
+    of[which] = {static_cast<double>(each.size()) / seconds[which] / 1000, quantile(each, 0.99),
+                 processor[which] / static_cast<double>(each.size())};
   }
   return of;
 }
@@ -80,6 +86,10 @@ void add_figures(std::vector<registration>& to, std::size_t places, queued how, 
         figure{.name = name + text_of(which) + "/p99", .unit = "us, 99 of 100", .runs_on = where, .measure = [=] {
                  return measured(places, how).at(which).p99;
                }});
+    to.emplace_back(figure{.name = name + text_of(which) + "/processor",
+                           .unit = "us of a processor each",
+                           .runs_on = where,
+                           .measure = [=] { return measured(places, how).at(which).processor; }});
   }
   if (places != 256) return;
   to.emplace_back(figure{.name = name + "gain",

@@ -20,6 +20,13 @@ extern "C" __global__ void hold(volatile unsigned* released, volatile unsigned* 
 }
 )";
 
+// One for all, which stays loaded: a driver that unloads a module waits for all kernels, with its lock held, and those here
+// wait for the host.
+const weir::kernel& hold_kernel() {
+  static const weir::kernel made = weir::program{source}.compile(weir::device{}).kernel("hold");
+  return made;
+}
+
 }  // namespace
 
 held_streams::held_streams(std::size_t count)
@@ -28,7 +35,7 @@ held_streams::held_streams(std::size_t count)
   std::ranges::fill(words_, 0u);
   for (std::size_t i = 0; i < count; ++i) streams_.emplace_back(gpu);
   if (!by_kernel_ || count == 0) return;
-  code_ = weir::program{source}.compile(gpu).kernel("hold");
+  code_ = hold_kernel();
   // A driver loads code at its first launch, and may wait, with its lock held, until nothing runs.
   hold(0);
   release(0);

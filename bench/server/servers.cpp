@@ -98,6 +98,27 @@ void run_threads(requests& all, record& to, unsigned event_flags) {
   }
 }
 
+// A place is used again before its answer is there: only so many are under way as the driver takes in.
+void run_queued_only(std::size_t threads, requests& all, record& to) {
+  std::vector<std::jthread> queuing;
+  for (std::size_t first = 0; first < threads; ++first) {
+    queuing.emplace_back([&all, &to, threads, first] {
+      const weir::context_scope current{weir::device{}};
+      while (to.goes_on()) {
+        for (std::size_t place = first; place < all.places(); place += threads) {
+          const auto began = clock::now();
+          all.queue_raw(place);
+          to.note(place, began);
+        }
+      }
+      for (std::size_t place = first; place < all.places(); place += threads) {
+        ok(raw().cuStreamSynchronize(all.stream_of(place).get()));
+        to.leave();
+      }
+    });
+  }
+}
+
 }  // namespace
 
 std::string text_of(server which) {
@@ -109,6 +130,7 @@ std::string text_of(server which) {
     case server::spinning_threads: return "spinning_threads";
     case server::host_functions: return "host_functions";
     case server::host_functions_on_4: return "host_functions_on_4";
+    case server::queued_only: return "queued_only";
   }
   return {};
 }
@@ -122,6 +144,7 @@ void run(server which, requests& all, record& to) {
     case server::spinning_threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING);
     case server::host_functions: return run_host_functions(1, all, to);
     case server::host_functions_on_4: return run_host_functions(4, all, to);
+    case server::queued_only: return run_queued_only(8, all, to);
   }
 }
 

@@ -51,6 +51,7 @@ enum class server {
   spinning_threads,
   host_functions,  // one thread is woken and does all the work of the host
   host_functions_on_4,
+  queued_only,  // eight threads that queue requests and wait for none: what the driver and the device can be given at all
 };
 [[nodiscard]] std::string text_of(server which);
 
