@@ -3,6 +3,8 @@
 #include "harness/figure.hpp"
 #include "harness/timing.hpp"
 
+#include <sys/prctl.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -52,6 +54,21 @@ double measure_afterwards() {
   return processor_share([] { std::this_thread::sleep_for(watched); });
 }
 
+// A fault is to be told within a millisecond: whoever looks for one by himself has to wake up that often, and this is what
+// that costs if he does nothing else.
+double measure_sleeps() {
+  static constexpr std::chrono::microseconds each{800};
+  return processor_share([] {
+    prctl(PR_SET_TIMERSLACK, 1'000);
+    for (const auto until = clock::now() + watched; clock::now() < until;) std::this_thread::sleep_for(each);
+    prctl(PR_SET_TIMERSLACK, 0);  // as it was
+  });
+}
+
+const registration sleeps{{.name = "completion/long_wait/sleeps",
+                           .unit = "% for sleeps of 0.8 ms",
+                           .runs_on = on::gpu,
+                           .measure = measure_sleeps}};
 const registration long_wait{
     {.name = "completion/long_wait", .unit = "% of a processor", .budget = 1, .measure = measure_long_wait}};
 const registration afterwards{
