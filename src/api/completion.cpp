@@ -10,6 +10,7 @@
 #include "api/host_failures.hpp"
 #include "api/may_wait.hpp"
 #include "api/relaxed_captures.hpp"
+#include "api/stream_state.hpp"
 #include "api/unraised.hpp"
 #include "driver/forked_child.hpp"
 #include "reactor/reactor.hpp"
@@ -18,16 +19,21 @@
 namespace weir {
 using detail::lane;
 
-weir::completion stream_ref::completion(call_site at) const {
+namespace {
+
+// Of a stream that has that lane, if it is known.
+weir::completion completion_of(stream_ref s, lane* where, call_site at) {
   constexpr const char* call = "weir::stream::completion";
-  CUstream_st* const stream = detail::usable(*this, call, at);
+  CUstream_st* const stream = detail::usable(s, call, at);
   CUstream_st* const handle = detail::is_legacy(stream) ? abi::CU_STREAM_LEGACY : stream;
   std::uint64_t ticket = 0;
+  std::uint64_t life = lane::any_life;
   detail::call_outcome noted{lane::moved_on};
-  lane* where = nullptr;
   const detail::relaxed_in_our_captures unharmed{at};
+  if (where != nullptr && !where->failed()) [[likely]] {
+    noted = where->note(handle, life, ticket);
+  }
   while (noted.code == lane::moved_on) {
-    std::uint64_t life = lane::any_life;
     where = &detail::lane_of(handle, life, at);
     noted = where->note(handle, life, ticket);
   }
@@ -37,10 +43,16 @@ weir::completion stream_ref::completion(call_site at) const {
   if (noted.code == errc::stream_capture_unsupported || noted.code == errc::stream_capture_invalidated) {
     detail::refuse_captured_stream(stream, call, at);
   }
-  detail::fail_as_answered(noted.code, noted.call != nullptr ? noted.call : call, *this, at);
+  detail::fail_as_answered(noted.code, noted.call != nullptr ? noted.call : call, s, at);
 }
 
-weir::completion stream::completion(call_site at) const { return ref().completion(at); }
+}  // namespace
+
+weir::completion stream_ref::completion(call_site at) const { return completion_of(*this, nullptr, at); }
+
+weir::completion stream::completion(call_site at) const {
+  return completion_of(ref(), state_ != nullptr ? state_->known_lane() : nullptr, at);
+}
 
 bool completion::done(call_site at) const {
   const errc answer = status();

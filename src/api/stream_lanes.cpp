@@ -19,7 +19,7 @@
 namespace weir::detail {
 namespace {
 
-// Of a few streams. Those that do not fit are found by the stream's state, in some 20 ns.
+// Of a few streams that are asked for by their handles. Those that do not fit are found by their states, in some 20 ns.
 thread_local constinit stream_table<lane*> lanes_seen [[gnu::tls_model("initial-exec")]];
 
 // Lanes of all streams by handle. Those of streams that weir owns end with them; of a default stream each context, and

@@ -85,13 +85,14 @@ lane* lane_of_owned(CUstream stream) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
   const stream_state* const found = stream_state::find_in(b.first, stream);
-  return found != nullptr ? found->lane_ : nullptr;
+  return found != nullptr ? found->known_lane() : nullptr;
 }
 
 void remember_lane(CUstream stream, lane& its_lane) noexcept {
   bucket& b = bucket_of(stream);
   const std::lock_guard lock{b.lock};
-  if (stream_state* const found = stream_state::find_in(b.first, stream)) found->lane_ = &its_lane;
+  if (stream_state* const found = stream_state::find_in(b.first, stream))
+    found->lane_.store(&its_lane, std::memory_order_release);
 }
 
 void stream_state::unlink() noexcept {

@@ -50,6 +50,9 @@ class stream_state {
   // For a sole holder: weir forgets the stream, which goes on living. False, with nothing done, if there are others.
   [[nodiscard]] bool forget() noexcept;
 
+  // Null if none is known yet.
+  [[nodiscard]] lane* known_lane() const noexcept { return lane_.load(std::memory_order_acquire); }
+
   // Without one it gets no more work.
   [[nodiscard]] bool has_users() const noexcept { return users_.load(std::memory_order_acquire) != 0; }
   [[nodiscard]] bool has_other_users() const noexcept { return users_.load(std::memory_order_acquire) > 1; }
@@ -70,7 +73,7 @@ class stream_state {
   std::atomic<std::uint32_t> holders_{1};
   std::atomic<std::uint32_t> users_{1};  // of them
   stream_state* next_ = nullptr;         // in the same bucket
-  lane* lane_ = nullptr;                 // with the bucket's lock held
+  std::atomic<lane*> lane_{nullptr};     // remember_lane() says which
 };
 
 // A share in the stream of that handle; null if weir does not own it. About 20 ns: a lock that is rarely contended.
@@ -82,8 +85,9 @@ class stream_state {
 // The stream of that handle has another priority from now on; nothing if weir does not own it.
 void remember_priority(abi::CUstream stream, int priority) noexcept;
 
-// The lane that was remembered for the stream of that handle; null if there is none, or weir does not own the stream.
+// The lane of the stream of that handle; null if weir does not own it, or it has none yet.
 [[nodiscard]] lane* lane_of_owned(abi::CUstream stream) noexcept;
+// What is known of the stream is known of its lane, too, from now on; nothing if weir does not own it.
 void remember_lane(abi::CUstream stream, lane& its_lane) noexcept;
 
 // Grows whenever a stream that weir owned is destroyed: what was remembered by handle before that may be of another
