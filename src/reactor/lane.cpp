@@ -79,6 +79,7 @@ void lane::tidy() noexcept {
     is_over = !attached_ && !pooled_ && !arrived_ && notices_.load() == 0 && ring_.empty() && !is_noting_ && !failed();
     if (is_over) pooled_ = true;
     are_good = !of_an_event_ && !failed();
+    if (ring_.empty()) crowd_ = smallest_crowd;  // else what a burst has left would pile up again
     if (ring_.shrink() || is_over || failed()) unused.swap(free_);
     context = place_.context_number;
   }
@@ -97,6 +98,7 @@ void lane::make_way() noexcept {
   std::uint64_t asked = 0;
   {
     const std::lock_guard hold{ring_lock_};
+    is_crowded_.store(false, std::memory_order_relaxed);
     if (ring_.size() < crowd_) return;
     oldest = ring_.begin();
     asked = ring_.end() - 1;
@@ -104,7 +106,6 @@ void lane::make_way() noexcept {
   while (ask_unless_asked(asked) == errc::not_ready && asked != oldest) asked = oldest + (asked - oldest) / 2;
   const std::lock_guard hold{ring_lock_};
   crowd_ = std::max(2 * ring_.size(), smallest_crowd);
-  is_crowded_.store(false, std::memory_order_relaxed);
 }
 
 std::uint64_t lane::push(std::uint64_t what) noexcept {

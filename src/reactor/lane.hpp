@@ -82,10 +82,6 @@ class lane {
   [[nodiscard]] errc ask(std::uint64_t ticket) noexcept;
   [[nodiscard]] errc ask_unless_asked(std::uint64_t ticket) noexcept;
 
-  // Does somebody wait for this point, or an earlier one, whom the reactor asks for again and again? Then a question more
-  // would tell nothing new.
-  [[nodiscard]] bool is_being_asked(std::uint64_t ticket) const noexcept;
-
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
 

@@ -38,14 +38,6 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
   return true;
 }
 
-bool lane::is_being_asked(std::uint64_t ticket) const noexcept {
-  {
-    const std::lock_guard hold{ring_lock_};
-    if (is_told() || first_awaited_ > ticket) return false;
-  }
-  return home_.is_asking() || run_loop::is_here(home_);
-}
-
 bool lane::remove(completion_waiter& who) noexcept {
   const std::lock_guard hold{ring_lock_};
   // One that is taken out to be told is in no ring any more, nor is its ticket; 0 is in none.
@@ -54,8 +46,8 @@ bool lane::remove(completion_waiter& who) noexcept {
   who.ticket = 0;
   (who.previous != nullptr ? who.previous->next : ring_[ticket].first) = who.next;
   if (who.next != nullptr) who.next->previous = who.previous;
-  count(who, -1);
   if (ticket == first_awaited_ && ring_[ticket].first == nullptr) find_first_awaited(ticket + 1);
+  count(who, -1);
   return true;
 }
 

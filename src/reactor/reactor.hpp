@@ -43,9 +43,6 @@ class reactor {
   // Begins the thread, if there is none. Throws std::system_error.
   void start_thread();
 
-  // Does its thread ask without sleeping, or will the calling one as soon as it comes back?
-  [[nodiscard]] bool is_asking() const noexcept { return !outside_.load() || driven_by_this_thread() == this; }
-
   // A lane has its first waiter.
   void arrive(lane& one) noexcept;
 

@@ -34,8 +34,6 @@ class run_loop {
 
   // Makes the waiter, which is about to wait in that lane, one of the calling thread's innermost loop, if it is in one.
   static void join(completion_waiter& who, lane& where) noexcept;
-  // Is the calling thread in a loop that drives this one?
-  [[nodiscard]] static bool is_here(reactor& one) noexcept;
   // Leaves it to its loop. False, and nothing done, if that has ended.
   [[nodiscard]] static bool post(completion_waiter& who) noexcept;
 

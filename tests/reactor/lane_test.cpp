@@ -5,6 +5,8 @@
 #include <weir/device.hpp>
 #include <weir/reactor.hpp>
 #include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 
 #include <atomic>
 #include <thread>
@@ -44,25 +46,6 @@ TEST(Lane, IsAskedAboutItsPointAfterAnyNumberOfSuccesses) {
   }
 }
 
-TEST(Lane, IsNotAskedByThoseWhoWaitBehindOthers) {
-  constexpr int behind = 10;
-  const failing_table calls;
-  const device gpu;
-  reactor_drive drive{gpu};
-  const stream s{gpu};
-  std::atomic<int> told{0};
-  gate held{s};
-  const completion early = s.completion();
-  await(s.completion(), told);
-  const int before = calls.count(&driver_table::cuEventQuery);
-  for (int i = 0; i < behind; ++i) await(s.completion(), told);
-  EXPECT_EQ(calls.count(&driver_table::cuEventQuery), before);
-  await(early, told);
-  EXPECT_EQ(calls.count(&driver_table::cuEventQuery), before + 1) << "it may be done long since";
-  held.open();
-  while (told != behind + 2) drive.poll();
-}
-
 // A question that somebody else has asked before does not answer this one.
 TEST(Lane, IsDoneAfterASync) {
   static std::atomic<bool> is_asking{false};
@@ -85,6 +68,44 @@ TEST(Lane, IsDoneAfterASync) {
   s.sync();
   std::jthread lets_go{[] { holds_on = false; }};
   EXPECT_TRUE(c.done());
+}
+
+// The earlier one is told by the loop, which goes on when this is over.
+TEST(Lane, WhoAwaitsWhatIsDoneGoesOnThoughAnEarlierOneIsStillToBeTold) {
+  const failing_table asked;
+  const stream s{device{}};
+  std::atomic<int> early{0};
+  std::atomic<int> late{0};
+  const auto both = [&]() -> task<> {
+    gate held{s};
+    await(s.completion(), early);
+    const completion c = s.completion();
+    held.open();
+    s.sync();
+    await(c, late);
+    EXPECT_EQ(late, 1);
+    co_return;
+  };
+  sync_wait(both());
+  while (early == 0) std::this_thread::yield();
+}
+
+TEST(Lane, KeepsFewPointsOfADoneStreamAlsoAfterABurst) {
+  constexpr int burst = 5'000;
+  constexpr int few = 100;
+  const failing_table calls;
+  const auto live_events = [&] {
+    return calls.count(&driver_table::cuEventCreate) - calls.count(&driver_table::cuEventDestroy_v2);
+  };
+  const stream s{device{}};
+  gate held{s};
+  completion last;
+  for (int i = 0; i < burst; ++i) last = s.completion();
+  held.open();
+  last.wait();
+  const int before = live_events();
+  for (int i = 0; i < burst; ++i) static_cast<void>(s.completion());
+  EXPECT_LE(live_events() - before, few);
 }
 
 // Those of earlier rounds are done, those of this one stand behind them.
