@@ -50,7 +50,7 @@ completion_awaiter::completion_awaiter(const completion& awaited, call_site at) 
     : where_{awaited.where_}, ticket_{awaited.ticket_}, at_{at} {}
 
 bool completion_awaiter::await_ready() noexcept {
-  outcome = where_ == nullptr ? errc::success : ask_outcome(*where_, ticket_);
+  outcome = where_ == nullptr ? errc::success : ask_before_waiting(*where_, ticket_);
   return outcome != errc::not_ready;
 }
 

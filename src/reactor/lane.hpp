@@ -82,6 +82,10 @@ class lane {
   [[nodiscard]] errc ask(std::uint64_t ticket) noexcept;
   [[nodiscard]] errc ask_unless_asked(std::uint64_t ticket) noexcept;
 
+  // Does somebody wait for this point, or an earlier one, and the reactor's thread asks for him? Never for threads that the
+  // reactor's might wait for: its own, and those in sync_wait().
+  [[nodiscard]] bool is_being_asked(std::uint64_t ticket) const noexcept;
+
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
 

@@ -38,6 +38,14 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
   return true;
 }
 
+bool lane::is_being_asked(std::uint64_t ticket) const noexcept {
+  {
+    const std::lock_guard hold{ring_lock_};
+    if (is_told() || first_awaited_ > ticket) return false;
+  }
+  return home_.is_asking() && !run_loop::is_inside();
+}
+
 bool lane::remove(completion_waiter& who) noexcept {
   const std::lock_guard hold{ring_lock_};
   // One that is taken out to be told is in no ring any more, nor is its ticket; 0 is in none.

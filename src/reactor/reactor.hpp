@@ -43,6 +43,11 @@ class reactor {
   // Begins the thread, if there is none. Throws std::system_error.
   void start_thread();
 
+  // Does its thread ask, without sleeping?
+  [[nodiscard]] bool is_asking() const noexcept {
+    return !outside_.load() && needs_.load() > 0 && drivers_.load() == 0;
+  }
+
   // A lane has its first waiter.
   void arrive(lane& one) noexcept;
 

@@ -101,6 +101,8 @@ void run_loop::join(completion_waiter& who, lane& where) noexcept {
   if (where.is_told()) mine->help(where);
 }
 
+bool run_loop::is_inside() noexcept { return innermost != nullptr; }
+
 // Of so many lanes that not all of them find room the engine's own threads see to the rest.
 void run_loop::help(lane& where) noexcept {
   lane** const end = helped_.data() + helped_count_;

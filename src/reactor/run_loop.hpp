@@ -34,6 +34,8 @@ class run_loop {
 
   // Makes the waiter, which is about to wait in that lane, one of the calling thread's innermost loop, if it is in one.
   static void join(completion_waiter& who, lane& where) noexcept;
+  // Is the calling thread in a loop?
+  [[nodiscard]] static bool is_inside() noexcept;
   // Leaves it to its loop. False, and nothing done, if that has ended.
   [[nodiscard]] static bool post(completion_waiter& who) noexcept;
 

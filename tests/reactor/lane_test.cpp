@@ -108,6 +108,21 @@ TEST(Lane, KeepsFewPointsOfADoneStreamAlsoAfterABurst) {
   EXPECT_LE(live_events() - before, few);
 }
 
+TEST(Lane, ThoseWhoWaitBehindOthersAreToldWhoeverAsks) {
+  constexpr int behind = 200;
+  const failing_table asked;
+  const stream s{device{}};
+  std::atomic<int> told{0};
+  gate held{s};
+  const completion early = s.completion();
+  const completion first = s.completion();
+  await(first, told);
+  for (int i = 0; i < behind; ++i) await(i % 2 == 0 ? s.completion() : first, told);
+  await(early, told);
+  held.open();
+  while (told != behind + 2) std::this_thread::yield();
+}
+
 // Those of earlier rounds are done, those of this one stand behind them.
 TEST(Lane, AsksAFewQuestionsForManyPointsThatNobodyAwaits) {
   constexpr int rounds = 20;
