@@ -4,6 +4,7 @@
 #include "harness/raw.hpp"
 
 #include <algorithm>
+#include <weir/deferred.hpp>
 #include <weir/driver.hpp>
 #include <weir/launch.hpp>
 #include <weir/program.hpp>
@@ -20,8 +21,8 @@ extern "C" __global__ void hold(volatile unsigned* released, volatile unsigned* 
 }
 )";
 
-// One for all, which stays loaded: a driver that unloads a module waits for all kernels, with its lock held, and those here
-// wait for the host.
+// One for all, which stays loaded: a driver that unloads a module waits for all kernels, too, and those here wait for the
+// host.
 const weir::kernel& hold_kernel() {
   static const weir::kernel made = weir::program{source}.compile(weir::device{}).kernel("hold");
   return made;
@@ -32,6 +33,8 @@ const weir::kernel& hold_kernel() {
 held_streams::held_streams(std::size_t count)
     : words_{count * words_each}, by_kernel_{weir::current_driver().kind == weir::driver_kind::cuda} {
   const weir::device gpu;
+  // Pinned memory of earlier ones is freed by a thread of weir's. A driver waits for all kernels then, with its lock held.
+  weir::drain_deferred();
   std::ranges::fill(words_, 0u);
   for (std::size_t i = 0; i < count; ++i) streams_.emplace_back(gpu);
   if (!by_kernel_ || count == 0) return;

@@ -38,8 +38,9 @@ struct chore {
 [[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;
 
 // Waits until everything that was deferred before this call is done, except what waits for a capture to end; blocks for
-// pinned memory in use until its copies are done. For tests, and before a library is unloaded. In a host function: does
-// nothing.
+// pinned memory in use until its copies are done. For tests, before a library is unloaded, and before a kernel that spins
+// until the host has done something: some of this has NVIDIA's driver wait for all kernels, with a lock held that launches
+// need. In a host function: does nothing.
 WEIR_EXPORT void drain_deferred() noexcept;
 
 }  // namespace weir
