@@ -39,11 +39,8 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
 }
 
 bool lane::is_being_asked(std::uint64_t ticket) const noexcept {
-  {
-    const std::lock_guard hold{ring_lock_};
-    if (is_told() || first_awaited_ > ticket) return false;
-  }
-  return home_.is_asking() && !run_loop::is_inside();
+  return first_awaited_.load(std::memory_order_relaxed) <= ticket && !is_told() && home_.is_asking() &&
+         !run_loop::is_inside();
 }
 
 bool lane::remove(completion_waiter& who) noexcept {
