@@ -78,6 +78,7 @@ void pool_attributes_cases() {
     r.k("trim", cuMemPoolTrimTo(q, 0));
     r.k("still_backed", pool_u64(q, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) >= (1u << 20));
     r.k("usable", cuMemsetD8(a, 1, 1 << 20));
+    OK(cuStreamSynchronize(nullptr));  // the set is under way there, and the free would not wait for it
     OK(cuMemFreeAsync(a, s));
     OK(cuStreamSynchronize(s));
   });
