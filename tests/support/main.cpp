@@ -19,6 +19,7 @@
 #include <weir/stream.hpp>
 
 #include "support/peer.hpp"
+#include "support/time_limit.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 // Copies and sets of any size write words that streams wait for, with plain stores, while others look at them: as on a GPU.
@@ -85,7 +86,9 @@ class deferred_is_done : public testing::EmptyTestEventListener {
 
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
-  testing::UnitTest::GetInstance()->listeners().Append(new deferred_is_done);
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  listeners.Append(new weir::test::time_limit);  // first: the others may wait
+  listeners.Append(new deferred_is_done);
   // Read by a GPU's driver when it starts: load at once, and as many queues in hardware as there are, so that streams
   // do not wait for each other by accident.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);

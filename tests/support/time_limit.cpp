@@ -1,0 +1,56 @@
+// support/time_limit.cpp - what a program does when the time of one of its tests is up.
+#include "support/time_limit.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace weir::test {
+namespace {
+
+std::array<char, 256> complaint{};
+std::array<char, 16> program{};
+
+void say(const char* what) {
+  if (write(STDERR_FILENO, what, std::strlen(what)) < 0) return;
+}
+
+// Only what a signal's handler may call: any thread may hold any lock.
+void end_of_time(int) {
+  say(complaint.data());
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  const pid_t child = _Fork();
+  if (child == 0) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execlp("gdb", "gdb", "-p", program.data(), "-batch", "-ex", "thread apply all backtrace", nullptr);
+    _exit(1);
+  }
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  _exit(1);
+}
+
+}  // namespace
+
+time_limit::time_limit() {
+  const char* const limit = std::getenv("WEIR_TEST_LIMIT");
+  seconds_ = limit != nullptr ? static_cast<unsigned>(std::strtoul(limit, nullptr, 10)) : 0;
+}
+
+void time_limit::OnTestStart(const testing::TestInfo& test) {
+  if (seconds_ == 0) return;
+  std::snprintf(complaint.data(), complaint.size(), "%s.%s, or what comes after it, has not ended after %u s\n",
+                test.test_suite_name(), test.name(), seconds_);
+  std::snprintf(program.data(), program.size(), "%d", getpid());
+  signal(SIGALRM, &end_of_time);
+  alarm(seconds_);
+}
+
+}  // namespace weir::test
