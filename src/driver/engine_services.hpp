@@ -44,8 +44,9 @@ struct engine_services {
   // Returns once the point is reached; the calling thread runs what there is to run for that.
   void (*wait)(const work_point& point) noexcept;
 
-  // Runs what there is to run for that, and does not wait. Only where that is the schedule's way.
-  void (*help)(const work_point& point) noexcept;
+  // Runs what there is to run for that, and does not wait. Only where that is the schedule's way. True if nobody else does for
+  // as long as the thread waits: it should not sleep then.
+  bool (*help)(const work_point& point) noexcept;
 
   // False, and nothing noted, if the point is reached already. Throws std::bad_alloc.
   bool (*tell)(const work_point& point, engine_notice& whom);

@@ -59,7 +59,7 @@ CUresult health(const work_home& home) noexcept {
 
 void wait(const work_point& point) noexcept { engine::wait_for_host(to_point(point)); }
 
-void help(const work_point& point) noexcept { engine::help_once(to_point(point)); }
+bool help(const work_point& point) noexcept { return engine::help_once(to_point(point)); }
 
 bool tell(const work_point& point, engine_notice& whom) { return to_point(point).line->add_notice(whom, point.count); }
 

@@ -31,7 +31,6 @@ void lane::attach(const lane_place& where) {
   settled_.store(ring_.begin(), std::memory_order_release);
   attached_ = true;
   pooled_ = false;
-  crowd_ = smallest_crowd;
   of_an_event_ = false;
   event_is_left_ = false;
 }
@@ -103,7 +102,11 @@ void lane::make_way() noexcept {
     oldest = ring_.begin();
     asked = ring_.end() - 1;
   }
-  while (ask_unless_asked(asked) == errc::not_ready && asked != oldest) asked = oldest + (asked - oldest) / 2;
+  if (is_told()) {
+    look_again();
+  } else {
+    while (ask_unless_asked(asked) == errc::not_ready && asked != oldest) asked = oldest + (asked - oldest) / 2;
+  }
   const std::lock_guard hold{ring_lock_};
   crowd_ = std::max(2 * ring_.size(), smallest_crowd);
 }

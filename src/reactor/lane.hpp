@@ -106,10 +106,11 @@ class lane {
 
   // Blocks until the point is reached, where the engine can be waited for; it may have failed then.
   void wait_for_engine(std::uint64_t ticket) noexcept;
-  // Runs, on this thread, what the engine has to run for that point, or for the oldest that somebody waits for: false if
-  // nobody does.
-  void help_engine(std::uint64_t ticket) noexcept;
-  [[nodiscard]] bool help_engine() noexcept;
+  // Runs, on this thread, what the engine has to run for that point, or for the oldest that somebody waits for: whether there is
+  // one, and whether nobody else runs it.
+  enum class help : unsigned char { of_no_use, beside_others, alone };
+  [[nodiscard]] help help_engine(std::uint64_t ticket) noexcept;
+  [[nodiscard]] help help_engine() noexcept;
 
   lane* next = nullptr;  // in the reactor's list, or the pool's
   [[nodiscard]] lane* older() const noexcept { return older_; }
@@ -166,9 +167,9 @@ class lane {
   alignas(64) spin_lock polling_;  // held by whoever asks the driver; only he takes points away
   std::uint64_t stride_ = 0;  // how far behind the oldest the next question goes; guarded by polling_, as is the next
   struct {
-    std::uint64_t ticket = none;
+    std::uint64_t ticket = 0;
     std::uint64_t what = 0;
-  } pending_;                                       // what was asked about last, if it is there still
+  } pending_;                                       // what was asked about last
   std::atomic<std::uint64_t> first_awaited_{none};  // changes under ring_lock_
 
   alignas(64) mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time

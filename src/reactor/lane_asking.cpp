@@ -93,7 +93,8 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
   return known(ticket);
 }
 
-// One that was pending the last time is asked about again without a look at the ring: that belongs to those who make points.
+// One that was pending the last time is asked about again without a look at the ring: that belongs to those who make points. If
+// somebody waits for it still it is there still, as only who holds polling_ takes points away.
 void lane::poll(waiter_list& due) noexcept {
   const std::unique_lock asking{polling_, std::try_to_lock};
   if (!asking.owns_lock()) return;
@@ -101,7 +102,7 @@ void lane::poll(waiter_list& due) noexcept {
     settle_reached(due);
     return;
   }
-  if (pending_.ticket == none || pending_.ticket != first_awaited_.load(std::memory_order_relaxed)) {
+  if (pending_.ticket != first_awaited_.load(std::memory_order_relaxed)) {
     const std::lock_guard hold{ring_lock_};
     if (first_awaited_ == none) return;
     pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
@@ -129,28 +130,27 @@ void lane::take_waiters(mark& from, errc outcome, waiter_list& due) noexcept {
   }
 }
 
-// The room that a point had is room for its event: note_event() has seen to that.
+// The room that a point had is room for its event: note_event() has seen to that. Before the reactor's thread is told that
+// nobody needs it, it has to find that nobody waits here.
 void lane::settle_through(std::uint64_t ticket, waiter_list& due) noexcept {
+  if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
   for (std::uint64_t at = ring_.begin(); at <= ticket; ++at) {
     take_waiters(ring_[at], errc::success, due);
     if (owns_marks()) free_.push_back(to_event(ring_[at].what));
   }
   ring_.pop_through(ticket);
-  pending_.ticket = none;
   settled_.store(ticket + 1, std::memory_order_release);
-  if (first_awaited_ <= ticket) find_first_awaited(ticket + 1);
 }
 
 void lane::fail(errc outcome, waiter_list& due) noexcept {
   const std::lock_guard hold{ring_lock_};
   failure_.store(outcome, std::memory_order_release);
+  first_awaited_ = none;
   for (std::uint64_t at = ring_.begin(); at != ring_.end(); ++at) {
     take_waiters(ring_[at], outcome, due);
     if (owns_marks()) free_.push_back(to_event(ring_[at].what));
   }
   ring_.pop_through(ring_.end() - 1);
-  pending_.ticket = none;
-  first_awaited_ = none;
 }
 
 }  // namespace weir::detail

@@ -187,27 +187,25 @@ void lane::wait_for_engine(std::uint64_t ticket) noexcept {
   engine->wait(until);
 }
 
-bool lane::help_engine() noexcept {
+lane::help lane::help_engine() noexcept {
   std::uint64_t ticket = none;
   {
     const std::lock_guard hold{ring_lock_};
     ticket = first_awaited_;
   }
-  if (ticket == none) return false;
-  help_engine(ticket);
-  return true;
+  return ticket != none ? help_engine(ticket) : help::of_no_use;
 }
 
-void lane::help_engine(std::uint64_t ticket) noexcept {
+lane::help lane::help_engine(std::uint64_t ticket) noexcept {
   const engine_services* engine = nullptr;
   work_point until;
   {
     const std::lock_guard hold{ring_lock_};
     engine = services();
-    if (engine == nullptr || !ring_.holds(ticket)) return;
+    if (engine == nullptr || !ring_.holds(ticket)) return help::of_no_use;
     until = {line_, ring_[ticket].what};
   }
-  engine->help(until);
+  return engine->help(until) ? help::alone : help::beside_others;
 }
 
 }  // namespace weir::detail

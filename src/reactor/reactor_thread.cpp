@@ -102,7 +102,7 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
   const bool needed = drivers_.load() == 0 ? needs_.load() > 0 : sleepers_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
-    const long long until = now + std::min((now - since) / 64, longest_rest);
+    const long long until = now + std::min((now - since) / 32, longest_rest);
     do {
       pause();
     } while (steady_nanoseconds() < until && signals_.load(std::memory_order_relaxed) == seen);

@@ -111,12 +111,15 @@ void run_loop::help(lane& where) noexcept {
   helped_[helped_count_ - 1] = &where;
 }
 
-// One of the lanes has the engine run something for it. False if there is none.
-bool run_loop::help_next() noexcept {
-  if (helped_count_ == 0) return false;
-  helped_turn_ = (helped_turn_ + 1) % helped_count_;
-  if (!helped_[helped_turn_]->help_engine()) helped_[helped_turn_] = helped_[--helped_count_];
-  return true;
+// One of the lanes has the engine run something for it.
+lane::help run_loop::help_next() noexcept {
+  lane::help of_this_thread = lane::help::of_no_use;
+  while (helped_count_ != 0 && of_this_thread == lane::help::of_no_use) {
+    helped_turn_ = (helped_turn_ + 1) % helped_count_;
+    of_this_thread = helped_[helped_turn_]->help_engine();
+    if (of_this_thread == lane::help::of_no_use) helped_[helped_turn_] = helped_[--helped_count_];
+  }
+  return of_this_thread;
 }
 
 void run_loop::note_pending(int change) noexcept {
@@ -165,12 +168,12 @@ void run_loop::run() noexcept {
       if (one != nullptr) static_cast<void>(one->drive(who));
     }
     if (driven_anyway != nullptr) static_cast<void>(driven_anyway->drive(who));
-    const bool helps = help_next();
+    const lane::help of_this_thread = help_next();
     if (news_.load() != seen) continue;
     const long long elapsed = steady_nanoseconds() - since;
     if (elapsed < budget_.nanoseconds()) {
-      spin_on(spins, helps, elapsed);
-    } else if (nobody_else_drives) {
+      spin_on(spins, of_this_thread != lane::help::of_no_use, elapsed);
+    } else if (nobody_else_drives || of_this_thread == lane::help::alone) {
       futex_wait_for(news_, seen, std::chrono::microseconds{20});
     } else {
       sleep(seen);

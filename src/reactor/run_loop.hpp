@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/spin_lock.hpp"
+#include "reactor/lane.hpp"
 #include "reactor/spin_budget.hpp"
 #include "reactor/waiter_list.hpp"
 
@@ -48,7 +49,7 @@ class run_loop {
   [[nodiscard]] bool drives(reactor& one) noexcept;
   [[nodiscard]] completion_waiter* take() noexcept;
   void help(lane& where) noexcept;
-  [[nodiscard]] bool help_next() noexcept;
+  [[nodiscard]] lane::help help_next() noexcept;
   void sleep(std::uint32_t seen) noexcept;
   void need(int change) noexcept;
   void give_back_if_over() noexcept;

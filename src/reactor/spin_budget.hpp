@@ -15,7 +15,7 @@ namespace weir::detail {
 inline void spin_on(unsigned& spins, bool for_the_engine, long long elapsed) noexcept {
   constexpr unsigned spins_between_yields = 16;
   constexpr long long most_pauses = 20;         // some 1 us
-  constexpr long long elapsed_a_pause = 3'200;  // a pause is some 50 ns, and the end may be noticed 1.5 % late
+  constexpr long long elapsed_a_pause = 1'600;  // a pause is some 50 ns, and the end may be noticed 3 % late
   if (for_the_engine && ++spins % spins_between_yields == 0) {
     sched_yield();
     return;

@@ -26,12 +26,13 @@ void wake(completion_waiter& self, errc) noexcept {
   futex_wake(word, 1);
 }
 
-// Asks with naps in between: for threads that nobody can wake.
+// Asks with naps in between: for threads that nobody can wake, and those without which nothing goes on.
 errc keep_asking(lane& where, std::uint64_t ticket, long long deadline) noexcept {
   const long long begin = steady_nanoseconds();
   std::atomic<std::uint32_t> nobody{0};
   for (;;) {
     static_cast<void>(where.home().drive(callers::any));
+    static_cast<void>(where.help_engine(ticket));
     const errc outcome = where.ask_unless_asked(ticket);
     const long long now = steady_nanoseconds();
     if (outcome != errc::not_ready) return outcome;
@@ -83,8 +84,9 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
   const long long deadline = deadline_after(timeout);
   spin_budget& budget = where.home().budget;
   unsigned spins = 0;
+  auto of_this_thread = lane::help::of_no_use;
   for (;;) {
-    if (where.is_told()) where.help_engine(ticket);
+    if (where.is_told()) of_this_thread = where.help_engine(ticket);
     outcome = where.ask_unless_asked(ticket);
     if (outcome != errc::not_ready) return outcome;
     const long long now = steady_nanoseconds();
@@ -92,7 +94,8 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
     if (now - begin >= budget.nanoseconds()) break;
     spin_on(spins, where.is_told(), now - begin);
   }
-  if (reactor::is_left_to_this_thread()) return keep_asking(where, ticket, deadline);
+  if (reactor::is_left_to_this_thread() || of_this_thread == lane::help::alone)
+    return keep_asking(where, ticket, deadline);
   try {
     outcome = sleep_until_told(where, ticket, deadline);
     budget.learn(steady_nanoseconds() - begin);

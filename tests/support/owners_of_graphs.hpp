@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weir/deferred.hpp>
+#include <weir/device.hpp>
 #include <weir/graph.hpp>
 
 #include <future>
@@ -12,6 +13,7 @@ namespace weir::test {
 // Returns when the owners that graphs kept which have ended before, with all their executables and launches, are gone, and
 // what they owned, too. The driver ends them one after the other: behind them comes one that tells.
 inline void wait_for_owners_of_graphs() {
+  device{}.sync();  // while a launch is under way its owners stay, and the teller would overtake them
   struct teller {
     std::promise<void> gone;
     ~teller() { gone.set_value(); }

@@ -1,10 +1,10 @@
 // engine/conductor.cpp - the deterministic schedules.
 #include "embedded/engine/conductor.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "embedded/engine/driver_thread.hpp"
 #include "embedded/engine/futex.hpp"
@@ -22,21 +22,23 @@ namespace {
 constexpr std::chrono::milliseconds host_function_patience = 20ms;
 constexpr std::chrono::milliseconds long_work_patience = 50ms;
 constexpr auto silence_before_patient_steps = 4ms;
+// So often in a row there may be no silence; then there are steps for so long.
+constexpr int most_noise = 5;
+constexpr auto time_in_noise = 1ms;
 
 }  // namespace
 
 conductor::conductor(schedule how) : schedule_{how}, random_{how.seed} {
   // For more streams than programs have: where memory runs out, a step still needs none.
   constexpr std::size_t many = 1024;
-  candidates_.reserve(many);
   active_.reserve(many);
 }
 
 void conductor::submitted(timeline& line) noexcept {
-  activity_.fetch_add(1, std::memory_order_relaxed);
+  note_activity(submissions_);
   {
     const std::lock_guard lock{active_lock_};
-    if (std::find(active_.begin(), active_.end(), &line) == active_.end()) active_.push_back(&line);
+    if (!std::exchange(line.conducted, true)) active_.push_back(&line);
   }
   if (!patient_thread_started_.exchange(true)) {
     start_driver_thread("weir-patience", [this] { make_patient_steps(); });
@@ -63,26 +65,37 @@ bool conductor::step_for(point until) noexcept {
     moved = aside ? step() : step_towards(until);
     if (!moved) moved = aside ? step_towards(until) : step();
   }
-  activity_.fetch_add(1, std::memory_order_relaxed);
+  note_activity(waits_);
   return moved;
 }
 
 bool conductor::step() noexcept {
   anything_written();  // also by the host, since the last step
-  candidates_.clear();
-  {
-    const std::lock_guard lock{active_lock_};
-    std::erase_if(active_, [](timeline* line) { return line->drained(); });
-    for (timeline* line : active_) {
-      if ((line->state() & (timeline::owned | timeline::parked)) == 0) candidates_.push_back(line);
-    }
-  }
-  while (!candidates_.empty()) {
-    const std::size_t chosen = random_() % candidates_.size();
-    if (run_one(*candidates_[chosen])) return true;
-    candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  std::size_t at = random_();
+  std::size_t looks = 0;
+  while (timeline* const line = next_to_run(at, looks)) {
+    if (run_one(*line)) return true;
   }
   return false;
+}
+
+// The next that can perhaps be run, from a place on and once around. Those that are drained are taken out.
+timeline* conductor::next_to_run(std::size_t& at, std::size_t& looks) noexcept {
+  const std::lock_guard lock{active_lock_};
+  while (looks < active_.size()) {
+    at %= active_.size();
+    timeline& line = *active_[at];
+    if (line.drained()) {
+      line.conducted = false;
+      active_[at] = active_.back();
+      active_.pop_back();
+      continue;
+    }
+    ++looks;
+    ++at;
+    if ((line.state() & (timeline::owned | timeline::parked)) == 0) return &line;
+  }
+  return nullptr;
 }
 
 bool conductor::step_towards(point until) noexcept {
@@ -124,15 +137,35 @@ void conductor::ran_elsewhere() noexcept {
   futex_wake(runs_elsewhere_, 1);
 }
 
+void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
+  of.fetch_add(1, std::memory_order_relaxed);
+  if (several_threads_.load(std::memory_order_relaxed)) return;
+  pthread_t first{};
+  if (!first_thread_.compare_exchange_strong(first, pthread_self()) && first != pthread_self()) several_threads_ = true;
+}
+
+// Each step by itself: other threads go on in between. A run with one thread is repeated exactly where that waits by calls.
 void conductor::make_patient_steps() noexcept {
-  std::uint64_t seen = 0;
+  using clock = std::chrono::steady_clock;
+  std::uint64_t seen_submissions = 0;
+  std::uint64_t seen_waits = 0;
+  int noise = 0;
   for (;;) {
     std::this_thread::sleep_for(silence_before_patient_steps);
-    const std::uint64_t now = activity_.load(std::memory_order_relaxed);
-    if (now == std::exchange(seen, now)) {
-      const std::unique_lock lock{stepping_, std::try_to_lock};
-      while (lock.owns_lock() && step()) {
-      }
+    const std::uint64_t submissions = submissions_.load(std::memory_order_relaxed);
+    const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
+    const bool nobody_waits = waits == std::exchange(seen_waits, waits);
+    const bool is_silent = submissions == std::exchange(seen_submissions, submissions) && nobody_waits;
+    if (!is_silent) {
+      noise = !nobody_waits && !several_threads_ ? 0 : noise + 1;
+      if (noise < most_noise || (!several_threads_ && !timeline::anybody_is_to_be_told())) continue;
+    }
+    noise = 0;
+    const auto end = is_silent ? clock::time_point::max() : clock::now() + time_in_noise;
+    for (bool moved = true; moved && clock::now() < end;) {
+      if (is_silent && (submissions_.load() != submissions || waits_.load() != waits)) break;
+      const std::lock_guard lock{stepping_};
+      moved = step();
     }
   }
 }

@@ -1,7 +1,10 @@
 // engine/conductor.hpp - the deterministic schedules: one operation at a time, chosen by a seed.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <random>
@@ -19,9 +22,10 @@ class timeline;
 // which stream makes the next step follows from the seed and the program's own calls alone. So a run with one thread can be repeated exactly.
 // Host functions and work that may take long run on threads of their own, for which the step waits.
 //
-// Two things depend on time. What runs elsewhere is waited for until it has taken quite long: a kernel may spin until another
-// stream has done its part. And a program may wait without a call, by looking at memory: for its sake a thread makes steps when
-// there have been neither calls nor steps for a while.
+// Three things depend on time. What runs elsewhere is waited for until it has taken quite long: a kernel may spin until another
+// stream has done its part. A program may wait without a call, by looking at memory: for its sake a thread makes steps when
+// there have been neither calls nor steps for a while. And other threads may never be silent meanwhile: where there are several,
+// or somebody is to be told of a point, the same thread makes some steps in any case.
 //
 // Thread safety: all members, from any thread.
 class conductor {
@@ -43,18 +47,22 @@ class conductor {
   bool step() noexcept;                     // one operation of any timeline
   bool step_towards(point until) noexcept;  // one that stands between now and the point
   bool run_one(timeline& line) noexcept;
+  [[nodiscard]] timeline* next_to_run(std::size_t& at, std::size_t& looks) noexcept;
+  void note_activity(std::atomic<std::uint64_t>& of) noexcept;
   void make_patient_steps() noexcept;
 
   const schedule schedule_;
-  std::mutex stepping_;                // one step at a time; what a step submits finds it taken
-  std::mt19937_64 random_;             // guarded by stepping_
-  std::vector<timeline*> candidates_;  // guarded by stepping_; kept for its capacity
+  std::mutex stepping_;     // one step at a time; what a step submits finds it taken
+  std::mt19937_64 random_;  // guarded by stepping_
 
   spin_lock active_lock_;
-  std::vector<timeline*> active_;  // those that may have something to run, in the order of their first submission
+  std::vector<timeline*> active_;  // those that may have something to run; only a step takes one out
 
   std::atomic<std::uint32_t> runs_elsewhere_{0};  // so far; a step that has passed on a timeline sleeps on it
-  std::atomic<std::uint64_t> activity_{0};        // calls and steps so far
+  std::atomic<std::uint64_t> submissions_{0};     // so far
+  std::atomic<std::uint64_t> waits_{0};           // steps so far of threads that wait
+  std::atomic<pthread_t> first_thread_{};         // that was active
+  std::atomic<bool> several_threads_{false};      // have been
   std::atomic<bool> patient_thread_started_{false};
 };
 

@@ -117,6 +117,7 @@ class alignas(64) timeline {
   // was not told and will not be.
   bool add_notice(detail::engine_notice& whom, std::uint64_t count);
   bool remove_notice(detail::engine_notice& whom) noexcept;
+  [[nodiscard]] static bool anybody_is_to_be_told() noexcept { return notices_.load(std::memory_order_relaxed) > 0; }
 
   // For the value watch, of a timeline that is parked on a value: is it there, and which word is it?
   [[nodiscard]] bool value_arrived() noexcept;
@@ -134,6 +135,7 @@ class alignas(64) timeline {
   timeline* next_ready = nullptr;  // the ready list's
   timeline* next_host = nullptr;   // the host list's
   void own_parked() noexcept;      // for the thread that it was passed to
+  bool conducted = false;          // the conductor's, under its lock: does it know of the timeline?
 
  private:
   struct waiter {
@@ -177,6 +179,7 @@ class alignas(64) timeline {
   alignas(64) std::atomic<std::uint64_t> wake_at_{never};  // the lowest count that somebody waits for
   std::atomic<std::uint64_t> known_to_host_{0};
   spin_lock waiters_lock_;
+  static constinit std::atomic<long> notices_;  // of all timelines
   std::vector<waiter> waiters_;
 };
 

@@ -10,6 +10,8 @@
 
 namespace weir::embedded::engine {
 
+constinit std::atomic<long> timeline::notices_{0};
+
 bool timeline::add_waiter(const waiter& entry) {
   const std::lock_guard lock{waiters_lock_};
   waiters_.push_back(entry);
@@ -30,12 +32,23 @@ void timeline::remove_sleeper(sleeper& who) noexcept {
 }
 
 bool timeline::add_notice(detail::engine_notice& whom, std::uint64_t count) {
-  return add_waiter({count, nullptr, nullptr, &whom});
+  notices_.fetch_add(1, std::memory_order_relaxed);
+  bool is_added = false;
+  try {
+    is_added = add_waiter({count, nullptr, nullptr, &whom});
+  } catch (...) {
+    notices_.fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
+  if (!is_added) notices_.fetch_sub(1, std::memory_order_relaxed);
+  return is_added;
 }
 
 bool timeline::remove_notice(detail::engine_notice& whom) noexcept {
   const std::lock_guard lock{waiters_lock_};
-  return std::erase_if(waiters_, [&](const waiter& w) { return w.told == &whom; }) != 0;
+  if (std::erase_if(waiters_, [&](const waiter& w) { return w.told == &whom; }) == 0) return false;
+  notices_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 void timeline::wake_reached() noexcept {
@@ -61,6 +74,7 @@ void timeline::wake_reached() noexcept {
           ready[count++] = w.line;
         } else if (w.told != nullptr) {
           told[notices++] = w.told;
+          notices_.fetch_sub(1, std::memory_order_relaxed);
         } else {
           // Under the lock: a sleeper takes it before it goes, so that the word is still there when it is woken.
           w.thread->woken.store(1, std::memory_order_release);

@@ -103,14 +103,16 @@ void wait(point until) noexcept {
   sleep_until(until);
 }
 
-void help_once(point until) noexcept {
-  if (until.reached()) return;
+bool help_once(point until) noexcept {
+  constexpr int most_steps = 64;
   scheduler& s = scheduler::instance();
   if (s.stepping()) {
-    s.step_for(until);
-  } else if (s.kind() == schedule_kind::parallel) {
-    help(until);
+    for (int steps = 0; steps < most_steps && !until.reached() && s.step_for(until); ++steps) {
+    }
+    return true;
   }
+  if (s.kind() == schedule_kind::parallel && !until.reached()) help(until);
+  return false;
 }
 
 void wait_for_host(point until) noexcept {
