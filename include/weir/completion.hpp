@@ -58,8 +58,12 @@ class WEIR_EXPORT completion {
     return wait_for_nanoseconds(detail::nanoseconds_until(deadline), at);
   }
 
-  // co_await c: until the work is done; throws as wait() does.
-  [[nodiscard]] auto operator co_await() const noexcept { return detail::completion_awaiter{*this, call_site{}}; }
+  // co_await c: until the work is done; throws as wait() does. What is done goes on at once; of a temporary, as in co_await
+  // s.completion(), the driver is not asked where the reactor's thread asks for others of the stream just then.
+  [[nodiscard]] auto operator co_await() const& noexcept { return detail::completion_awaiter{*this, call_site{}}; }
+  [[nodiscard]] auto operator co_await() const&& noexcept {
+    return detail::completion_awaiter{*this, call_site{}, detail::freshness::just_made};
+  }
 
   // co_await c.outcome(): the same as a code, thrown nowhere: success, or what the work failed with.
   [[nodiscard]] auto outcome() const noexcept { return detail::outcome_awaiter{*this, call_site{}}; }

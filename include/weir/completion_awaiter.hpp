@@ -20,10 +20,13 @@ class completion;
 
 namespace detail {
 
+// Whether what is awaited may be known to be done by means that weir has no part in: not if it has just been made.
+enum class freshness : unsigned char { any, just_made };
+
 // Suspends a coroutine until a completion is settled.
 class WEIR_EXPORT completion_awaiter : protected completion_waiter {
  public:
-  completion_awaiter(const completion& awaited, call_site at) noexcept;
+  completion_awaiter(const completion& awaited, call_site at, freshness is = freshness::any) noexcept;
   completion_awaiter(const completion_awaiter&) = delete;
   completion_awaiter& operator=(const completion_awaiter&) = delete;
 
@@ -47,6 +50,7 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
   lane* where_;
   unsigned long long ticket_;
   call_site at_;
+  freshness is_;
 };
 
 // The same; gives the code and throws nothing.

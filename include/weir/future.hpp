@@ -77,31 +77,31 @@ class [[nodiscard]] future {
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
   // The end of the work.
-  [[nodiscard]] weir::completion completion() const { return state().after; }
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const { return state(at).after; }
   operator weir::completion() const { return completion(); }
 
-  [[nodiscard]] bool done(call_site at = call_site::current()) const { return completion().done(at); }
-  [[nodiscard]] errc status() const { return completion().status(); }
-  void wait(call_site at = call_site::current()) const { completion().wait(at); }
+  [[nodiscard]] bool done(call_site at = call_site::current()) const { return completion(at).done(at); }
+  [[nodiscard]] errc status(call_site at = call_site::current()) const { return completion(at).status(); }
+  void wait(call_site at = call_site::current()) const { completion(at).wait(at); }
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
-    return completion().wait_for(timeout, at);
+    return completion(at).wait_for(timeout, at);
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool wait_until(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return completion().wait_until(deadline, at);
+    return completion(at).wait_until(deadline, at);
   }
 
   // co_await f.within(5ms), f.by(deadline), f.outcome(): as those of the completion. The value stays where it is.
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
-    return completion().within(timeout, at);
+    return completion(at).within(timeout, at);
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return completion().by(deadline, at);
+    return completion(at).by(deadline, at);
   }
-  [[nodiscard]] auto outcome() const { return completion().outcome(); }
+  [[nodiscard]] auto outcome(call_site at = call_site::current()) const { return completion(at).outcome(); }
 
   // Blocks until then.
   T& get(call_site at = call_site::current()) & {
@@ -126,22 +126,22 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future&& f) : completion_awaiter{f.completion(), call_site{}}, of{std::move(f)} {}
-      T await_resume() {
+      explicit awaiter(future& f) : completion_awaiter{f.completion(), call_site{}}, of{f} {}
+      T await_resume() const {
         completion_awaiter::await_resume();
         return of.take();
       }
-      future of;
+      future& of;
     };
-    return awaiter{std::move(*this)};
+    return awaiter{*this};
   }
 
  private:
   friend class stream_ref;
   explicit future(detail::future_value<T>* made) noexcept : state_{made} {}
 
-  [[nodiscard]] detail::future_state& state() const {
-    if (!state_) detail::fail_empty("weir::future");
+  [[nodiscard]] detail::future_state& state(call_site at = {}) const {
+    if (!state_) detail::fail_empty("weir::future", at);
     return *state_;
   }
   [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state()).value; }

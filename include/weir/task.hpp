@@ -1,6 +1,7 @@
 // weir/task.hpp - a coroutine that gives a value, for programs that have no type of their own for that.
 #pragma once
 
+#include <weir/call_site.hpp>
 #include <weir/export.hpp>
 
 #include <atomic>
@@ -19,7 +20,7 @@ class task;
 namespace detail {
 
 // Throws closed: nothing is there to be awaited or given, as it was moved from.
-[[noreturn]] WEIR_EXPORT void fail_empty(const char* call);
+[[noreturn]] WEIR_EXPORT void fail_empty(const char* call, call_site at = {});
 
 // A task that never suspends ends while it is being started, and whoever awaits it goes on where it is; else the task
 // resumes it. Either way the stack is no deeper afterwards, also without optimisation. Tasks that await tasks take stack as
@@ -38,10 +39,14 @@ class task_promise_base {
     return ending{this};
   }
 
+  void refuse_if_begun() const {
+    if (awaiting_) fail_empty("co_await weir::task");
+  }
+
   // False if it is over already; else `awaiting` is resumed when it is. Neither this nor the end is inlined: clang 14 would
   // put what is needed still into a frame that may be gone.
   [[nodiscard, gnu::noinline]] bool start(std::coroutine_handle<> self, std::coroutine_handle<> awaiting) {
-    if (awaiting_) fail_empty("co_await weir::task");
+    refuse_if_begun();
     awaiting_ = awaiting;
     self.resume();
     return !met_.exchange(true, std::memory_order_acq_rel);

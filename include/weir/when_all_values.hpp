@@ -26,10 +26,12 @@ class tasks_begun {
   tasks_begun(const tasks_begun&) = delete;
   tasks_begun& operator=(const tasks_begun&) = delete;
 
-  // Whose owner stays where it is until they have all ended.
+  // Whose owner stays where it is until they have all ended. Throws closed if there is nothing to begin: that is found out
+  // before any of them has begun, as those that have cannot be left alone.
   template <class T>
   void add(task<T>& one) {
     const auto frame = std::move(one).operator co_await().frame;
+    frame.promise().refuse_if_begun();
     constexpr auto start = [](std::coroutine_handle<> begun, std::coroutine_handle<> awaiting) {
       using typed = std::coroutine_handle<typename task<T>::promise_type>;
       return typed::from_address(begun.address()).promise().start(begun, awaiting);

@@ -34,7 +34,7 @@ weir::completion completion_of(stream_ref s, lane* where, call_site at) {
     noted = where->note(handle, life, ticket);
   }
   while (noted.code == lane::moved_on) {
-    where = &detail::lane_of(handle, life, at);
+    where = &detail::lane_of(handle, life, call, at);
     noted = where->note(handle, life, ticket);
   }
   if (noted.code == errc::success) [[likely]] {
@@ -67,10 +67,10 @@ errc completion::status() const noexcept {
 
 bool completion::wait_for_nanoseconds(long long timeout, call_site at) const {
   constexpr const char* call = "weir::completion::wait";
+  detail::permit(call, {}, at);
+  detail::may_wait(call, at);
   errc outcome = where_ == nullptr ? errc::success : detail::known_outcome(*where_, ticket_);
   if (outcome == errc::not_ready) {
-    detail::permit(call, {}, at);
-    detail::may_wait(call, at);
     outcome = detail::wait_until_settled(*where_, ticket_, timeout);
     if (outcome == errc::not_ready) return false;
   }

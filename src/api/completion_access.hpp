@@ -9,7 +9,7 @@
 namespace weir::detail {
 
 // The lane of a stream, found or made, and the life in which it is that. Throws std::bad_alloc, and what asking the driver fails with.
-[[nodiscard]] lane& lane_of(CUstream stream, std::uint64_t& life, call_site at);
+[[nodiscard]] lane& lane_of(CUstream stream, std::uint64_t& life, const char* call, call_site at);
 
 // The stream of weir's is gone, and its handle may come back.
 void forget_lane(CUstream stream) noexcept;

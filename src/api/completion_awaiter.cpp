@@ -46,11 +46,15 @@ bool limited_awaiter::await_resume() const {
   return true;
 }
 
-completion_awaiter::completion_awaiter(const completion& awaited, call_site at) noexcept
-    : where_{awaited.where_}, ticket_{awaited.ticket_}, at_{at} {}
+completion_awaiter::completion_awaiter(const completion& awaited, call_site at, freshness is) noexcept
+    : where_{awaited.where_}, ticket_{awaited.ticket_}, at_{at}, is_{is} {}
 
 bool completion_awaiter::await_ready() noexcept {
-  outcome = where_ == nullptr ? errc::success : ask_before_waiting(*where_, ticket_);
+  if (where_ == nullptr) {
+    outcome = errc::success;
+  } else {
+    outcome = is_ == freshness::just_made ? ask_unless_others_do(*where_, ticket_) : ask_outcome(*where_, ticket_);
+  }
   return outcome != errc::not_ready;
 }
 

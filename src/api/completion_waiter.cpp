@@ -19,7 +19,7 @@ errc ask_outcome(lane& where, unsigned long long ticket) noexcept {
   return where.ask(ticket);
 }
 
-errc ask_before_waiting(lane& where, unsigned long long ticket) noexcept {
+errc ask_unless_others_do(lane& where, unsigned long long ticket) noexcept {
   const errc known = known_outcome(where, ticket);
   if (known != errc::not_ready || inside_host_function || where.is_being_asked(ticket)) return known;
   return where.ask(ticket);

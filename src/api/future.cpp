@@ -15,7 +15,7 @@ void prepare_future(stream_ref stream, call_site at) {
   CUstream_st* const usable_stream = usable(stream, call, at);
   refuse_in_capture(usable_stream, call, at);
   std::uint64_t life = lane::any_life;
-  lane_of(is_legacy(usable_stream) ? abi::CU_STREAM_LEGACY : usable_stream, life, at).home().start_thread();
+  lane_of(is_legacy(usable_stream) ? abi::CU_STREAM_LEGACY : usable_stream, life, call, at).home().start_thread();
 }
 
 // What f has returned may be in use by now, and is about to be destroyed.

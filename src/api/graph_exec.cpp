@@ -172,13 +172,15 @@ void graph_exec::upload(stream_ref stream, call_site at) const {
 }
 
 completion graph_exec::launch_async(stream_ref stream, call_site at) const {
-  detail::refuse_in_capture(stream.get(), "weir::graph_exec::launch_async", at);
+  constexpr const char* call = "weir::graph_exec::launch_async";
+  detail::refuse_in_capture(detail::usable(stream, call, at), call, at);
   launch(stream, at);
   return stream.completion(at);
 }
 
 completion graph_exec::upload_async(stream_ref stream, call_site at) const {
-  detail::refuse_in_capture(stream.get(), "weir::graph_exec::upload_async", at);
+  constexpr const char* call = "weir::graph_exec::upload_async";
+  detail::refuse_in_capture(detail::usable(stream, call, at), call, at);
   upload(stream, at);
   return stream.completion(at);
 }

@@ -13,8 +13,6 @@
 
 namespace weir {
 
-using detail::fail;
-
 namespace {
 
 constexpr const char* compile_call = "weir::program::compile";

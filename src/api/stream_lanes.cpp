@@ -6,6 +6,7 @@
 #include "api/host_failures.hpp"
 #include "api/make_current.hpp"
 #include "api/never_destroyed.hpp"
+#include "api/refuse_in_capture.hpp"
 #include "api/stream_state.hpp"
 #include "api/stream_table.hpp"
 #include "reactor/lane.hpp"
@@ -37,10 +38,11 @@ lane_table& table() {
 
 constinit std::atomic<std::size_t> lanes_known{0};
 
-lane_place place_of(CUstream stream, call_site at) {
+lane_place place_of(CUstream stream, const char* call, call_site at) {
   if (const auto facts = facts_of(stream)) {
     return {stream, facts->context, number_of(facts->context, at), facts->id, facts->device};
   }
+  if (!is_default(stream)) refuse_in_capture(stream, call, at);  // which to ask for the id would break
   const CUcontext context = is_default(stream) ? current_handle(at) : context_of(stream, at);
   lane_place place{is_legacy(stream) ? CU_STREAM_LEGACY : stream, context, number_of(context, at), 0, 0};
   if (stream == CU_STREAM_PER_THREAD) place.identity = thread_number();
@@ -65,7 +67,7 @@ void sweep(lane_table& all) {
 
 }  // namespace
 
-lane& lane_of(CUstream stream, std::uint64_t& life, call_site at) {
+lane& lane_of(CUstream stream, std::uint64_t& life, const char* call, call_site at) {
   life = lane::any_life;
   if (lane* const seen = lanes_seen.find(stream); seen != nullptr && !seen->failed()) [[likely]] {
     return *seen;
@@ -75,7 +77,7 @@ lane& lane_of(CUstream stream, std::uint64_t& life, call_site at) {
     lanes_seen.remember(stream, owned);
     return *owned;
   }
-  const lane_place place = place_of(stream, at);
+  const lane_place place = place_of(stream, call, at);
   lane_table& all = table();
   const std::lock_guard hold{all.lock};
   lane* found = nullptr;

@@ -21,6 +21,6 @@ void loop_scope::run() noexcept { loop_->run(); }
 
 void loop_scope::finish() noexcept { loop_->finish(); }
 
-void fail_empty(const char* called) { fail(errc::closed, called, {}, call_site{}); }
+void fail_empty(const char* called, call_site at) { fail(errc::closed, called, {}, at); }
 
 }  // namespace weir::detail

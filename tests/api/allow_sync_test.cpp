@@ -1,11 +1,13 @@
 // allow_sync_test.cpp - blocks of code in which the host must not wait.
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
+#include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/copy_batch.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/sync_scope.hpp>
+#include <weir/sync_wait.hpp>
 
 #include <chrono>
 #include <memory>
@@ -35,8 +37,13 @@ TEST_F(AllowSync, RefusesEveryWait) {
   const timed_event b = s.record_timed();
   pinned_buffer<int> pinned{10};
   stream closing{gpu};
+  const completion done = s.completion();
+  done.wait();
   {
     const allow_sync none{false};
+    EXPECT_EQ(result_of([&] { done.wait(); }), errc::not_permitted) << "whatever it would find";
+    EXPECT_EQ(result_of([&] { static_cast<void>(done.wait_for(std::chrono::seconds{1})); }), errc::not_permitted);
+    EXPECT_EQ(result_of([&] { sync_wait(done); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { s.sync(); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { static_cast<void>(s.sync_for(std::chrono::seconds{1})); }), errc::not_permitted);
     EXPECT_EQ(result_of([&] { a.sync(); }), errc::not_permitted);

@@ -42,6 +42,16 @@ TEST_P(CompletionCapture, IsRefusedWhereTheCaptureIsForeign) {
   EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::stream_capture_unsupported);
 }
 
+// To ask a driver for the id of a stream would break its capture, and weir has to know who a foreign stream is.
+TEST_P(CompletionCapture, OfAForeignStreamIsRefusedAndTheCaptureLivesOn) {
+  CUstream_st* const handle = s.release();
+  const stream_ref r{handle};
+  begin_capture(r);
+  EXPECT_EQ(result_of([&] { static_cast<void>(r.completion()); }), errc::stream_capture_unsupported);
+  EXPECT_EQ(end_capture(r).nodes().size(), 0U);
+  EXPECT_EQ(detail::driver().cuStreamDestroy_v2(handle), abi::CUDA_SUCCESS);
+}
+
 TEST_P(CompletionCapture, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
   begin_capture(s);
   static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it

@@ -76,5 +76,14 @@ TEST_P(CompletionSource, OfALaunch) {
   static_cast<void>(end_capture(captured));
 }
 
+TEST_P(CompletionSource, OfALaunchInAClosedStreamIsRefused) {
+  const graph g = capture(s, [](capture_scope&) {});
+  const graph_exec run = g.instantiate();
+  stream closed{gpu};
+  closed.close();
+  EXPECT_EQ(result_of([&] { static_cast<void>(run.launch_async(closed)); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(run.upload_async(closed)); }), errc::closed);
+}
+
 }  // namespace
 }  // namespace weir

@@ -15,9 +15,11 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -87,6 +89,10 @@ TEST_P(Future, AnswersClosedWithoutAValue) {
   EXPECT_EQ(result_of([&] { static_cast<void>(f.get()); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(f.done()); }), errc::closed);
   EXPECT_EQ(result_of([&] { static_cast<void>(f.completion()); }), errc::closed);
+  const std::uint_least32_t line = std::source_location::current().line() + 1;
+  const auto failure = test::failure_of([&] { static_cast<void>(f.get()); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->where().line(), line);
   static_cast<void>(std::move(moved).get());
   // NOLINTNEXTLINE(bugprone-use-after-move)
   EXPECT_EQ(result_of([&] { static_cast<void>(moved.get()); }), errc::closed);
@@ -215,6 +221,18 @@ TEST_P(Future, ThrowsWhatAHostFunctionHasThrown) {
   });
   EXPECT_THROW(static_cast<void>(f.get()), std::runtime_error);
   EXPECT_EQ(f.get(), 5);
+}
+
+TEST_P(Future, KeepsItsValueWhereAwaitingItThrows) {
+  future<int> f = s.enqueue_async([](stream_ref on) {
+    launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
+    return 5;
+  });
+  const auto awaits = [](future<int>& from) -> task<int> { co_return co_await std::move(from); };
+  EXPECT_THROW(static_cast<void>(sync_wait(awaits(f))), std::runtime_error);
+  ASSERT_TRUE(f.valid());
+  EXPECT_EQ(sync_wait(awaits(f)), 5);
+  EXPECT_FALSE(f.valid());
 }
 
 // If the end of the work cannot be told, the value still is not destroyed before it.

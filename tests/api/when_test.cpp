@@ -231,6 +231,19 @@ TEST_P(When, ATaskThatThrowsEndsNoOther) {
   EXPECT_TRUE(other_ended);
 }
 
+TEST_P(When, WithATaskThatCannotBeginNoneBegins) {
+  bool begun = false;
+  const auto begins = [&]() -> task<> {
+    begun = true;
+    co_return;
+  };
+  task<> used = begins();
+  sync_wait(std::move(used));
+  begun = false;
+  EXPECT_EQ(result_of([&] { sync_wait(when_all(begins(), std::move(used))); }), errc::closed);
+  EXPECT_FALSE(begun);
+}
+
 TEST_P(When, TheFirstInOrderThatFailsIsThrown) {
   const auto fails = [](const char* with) -> task<int> {
     throw std::runtime_error{with};

@@ -78,7 +78,7 @@ TEST(CompletionPage, Executor) {
   const auto pool = [](weir::continuation c) { c(); };
   weir::sync_wait([](weir::stream_ref s, auto pool) -> weir::task<> {
     // [completion-executor]
-    co_await s.completion().on(pool);  // this wait ends on the pool
+    co_await s.completion().on(pool);  // if it has to wait, it goes on there
     co_await weir::resume_on(pool);    // from here on there, up to the next wait
     // [/completion-executor]
   }(s, pool));
