@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 #include <weir/completion.hpp>
 #include <weir/driver.hpp>
@@ -40,7 +41,7 @@ struct tally {
 };
 
 detached count_end(weir::completion what, tally& in) {
-  co_await what;
+  co_await std::move(what);  // as in co_await stream.completion()
   if (in.resumed.fetch_add(1, std::memory_order_relaxed) + 1 != all) co_return;
   in.last = clock::now();
   in.resumed.fetch_add(1);

@@ -49,7 +49,7 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
  private:
   lane* where_;
   unsigned long long ticket_;
-  call_site at_;
+  [[no_unique_address]] call_site at_;  // what is left of it has room for the next
   freshness is_;
 };
 

@@ -19,6 +19,7 @@
 
 namespace weir::detail {
 
+class question_pace;
 class reactor;
 
 // Which stream a lane is about. Of default streams each context has its own, and of per-thread ones each thread; a foreign
@@ -89,8 +90,8 @@ class lane {
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
 
-  // Asks once, and gives those who are to be told now. For the reactor.
-  void poll(waiter_list& due) noexcept;
+  // Asks once, or as a trial, and gives those who are to be told now. For the reactor.
+  void poll(waiter_list& due, question_pace* trial) noexcept;
   // If nobody waits the lane takes no further part; it arrives again with the next waiter.
   [[nodiscard]] bool leave_if_unawaited() noexcept;
 
@@ -129,6 +130,7 @@ class lane {
   [[nodiscard]] call_outcome record(CUevent& event, CUstream stream) const;
   [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
+  [[nodiscard]] errc query_in_trial(std::uint64_t what, question_pace& trial) const noexcept;
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
   [[nodiscard]] std::uint64_t push(std::uint64_t what) noexcept;
@@ -160,8 +162,8 @@ class lane {
   // All tickets before the one are done; with a failure all others have failed. Never goes back.
   alignas(64) std::atomic<std::uint64_t> settled_{1};
   std::atomic<errc> failure_{errc::success};
-
-  std::mutex noting_;  // keeps tickets in the order of the stream; held while the driver records
+  // Changes under ring_lock_. Here, as those who make points and the reactor read it again and again, and hardly ever change it.
+  std::atomic<std::uint64_t> first_awaited_{none};
 
   // The reactor's, as others make points and wait for them: it passes over all lanes again and again.
   alignas(64) spin_lock polling_;  // held by whoever asks the driver; only he takes points away
@@ -169,10 +171,10 @@ class lane {
   struct {
     std::uint64_t ticket = 0;
     std::uint64_t what = 0;
-  } pending_;                                       // what was asked about last
-  std::atomic<std::uint64_t> first_awaited_{none};  // changes under ring_lock_
+  } pending_;  // what was asked about last
 
-  alignas(64) mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time
+  alignas(64) std::mutex noting_;  // keeps tickets in the order of the stream; held while the driver records
+  mutable spin_lock ring_lock_;    // guards the following, for a few nanoseconds at a time
   mark_ring ring_;
   std::atomic<std::uint64_t> first_of_life_{0};
   std::atomic<std::uint64_t> life_{any_life};

@@ -1,9 +1,12 @@
 // reactor/lane_asking.cpp - points asked about, and settled.
 #include "driver/open_captures.hpp"
+#include "reactor/clock.hpp"
 #include "reactor/lane.hpp"
+#include "reactor/question_pace.hpp"
 #include "reactor/reactor.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -60,6 +63,19 @@ errc lane::query(std::uint64_t what) const noexcept {
   return is_about_captures(answer) ? errc::not_ready : static_cast<errc>(answer);
 }
 
+errc lane::query_in_trial(std::uint64_t what, question_pace& trial) const noexcept {
+  long long first = 0;
+  long long quickest = std::numeric_limits<long long>::max();
+  for (int i = 0; i < question_pace::questions_of_trial; ++i) {
+    const long long before = steady_nanoseconds();
+    if (const errc answer = query(what); answer != errc::not_ready) return answer;
+    const long long took = steady_nanoseconds() - before;
+    (i == 0 ? first : quickest) = i == 0 ? took : std::min(quickest, took);
+  }
+  trial.judge(first, quickest);
+  return errc::not_ready;
+}
+
 errc lane::ask(std::uint64_t ticket) noexcept {
   if (const errc outcome = known(ticket); outcome != errc::not_ready) return outcome;
   return ask_alone(ticket, std::unique_lock{polling_});
@@ -95,7 +111,7 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
 
 // One that was pending the last time is asked about again without a look at the ring: that belongs to those who make points. If
 // somebody waits for it still it is there still, as only who holds polling_ takes points away.
-void lane::poll(waiter_list& due) noexcept {
+void lane::poll(waiter_list& due, question_pace* trial) noexcept {
   const std::unique_lock asking{polling_, std::try_to_lock};
   if (!asking.owns_lock()) return;
   if (services() != nullptr) {
@@ -108,7 +124,7 @@ void lane::poll(waiter_list& due) noexcept {
     pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
     pending_.what = ring_[pending_.ticket].what;
   }
-  const errc answer = query(pending_.what);
+  const errc answer = trial != nullptr ? query_in_trial(pending_.what, *trial) : query(pending_.what);
   if (answer == errc::not_ready) {
     stride_ = 0;
   } else if (answer != errc::success) {

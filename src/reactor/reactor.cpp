@@ -182,7 +182,7 @@ std::size_t reactor::pass(callers who) noexcept {
         first_ = asked.next;
         if (first_ == nullptr) last_ = nullptr;
         --lanes_;
-        asked.poll(due);
+        asked.poll(due, visited == 0 && pace_.begins_trial() ? &pace_ : nullptr);
         if (asked.leave_if_unawaited()) {
           left_by_all = &asked;
         } else {
@@ -191,6 +191,7 @@ std::size_t reactor::pass(callers who) noexcept {
         }
       }
       more = !due.empty() || left_by_all != nullptr;
+      if (!more) asked_at_once_.store(static_cast<long long>(visited), std::memory_order_relaxed);
     }
     waiter_list left;
     while (completion_waiter* const next = due.take()) {

@@ -3,6 +3,7 @@
 
 #include "driver/spin_lock.hpp"
 #include "reactor/lane.hpp"
+#include "reactor/question_pace.hpp"
 #include "reactor/spin_budget.hpp"
 #include "reactor/timer_queue.hpp"
 #include "reactor/waiter_list.hpp"
@@ -94,18 +95,22 @@ class reactor {
 
   std::atomic<lane*> arrivals_{nullptr};  // a stack
 
-  spin_lock driving_;      // held while a lane is asked, never while anybody is told
-  lane* first_ = nullptr;  // those that somebody waits in; whoever was asked goes to the end
+  alignas(64) spin_lock driving_;  // held while a lane is asked, never while anybody is told
+  question_pace pace_;             // judged under driving_
+  lane* first_ = nullptr;          // those that somebody waits in; whoever was asked goes to the end
   lane* last_ = nullptr;
   std::size_t lanes_ = 0;
+  std::atomic<long long> asked_at_once_{0};
 
-  spin_lock due_lock_;
+  // What all who await change has a line of its own: the thread looks at the rest without a pause.
+  alignas(64) std::atomic<int> needs_{0};
+
+  alignas(64) spin_lock due_lock_;
   waiter_list due_;
   std::atomic<bool> any_due_{false};
 
   timer_queue timers_;
 
-  std::atomic<int> needs_{0};
   std::atomic<int> sleepers_{0};
   std::atomic<int> drivers_{0};
   std::atomic<std::uint32_t> signals_{0};

@@ -24,8 +24,6 @@ constexpr long long shortest_sleep = 20 * microsecond;
 constexpr long long longest_sleep = 800 * microsecond;
 // Where nobody needs it, but somebody may soon.
 constexpr long long awake_without_need = 50 * microsecond;
-// A driver that is asked without a pause has threads that launch wait; once in so long they do not notice.
-constexpr long long longest_rest = 1 * microsecond;
 // What the kernel may add to a sleep; 50 us by default, more than most sleeps here.
 constexpr unsigned long slack_nanoseconds = 1'000;
 
@@ -76,7 +74,7 @@ void reactor::run() noexcept {
   long long since = steady_nanoseconds();
   while (!ended_.load()) {
     const std::uint32_t seen = signals_.load();
-    outside_.store(false);
+    if (outside_.load(std::memory_order_relaxed)) outside_.store(false);  // it is looked at by all who await
     if (ended_.load()) break;
     const bool stands_back = drivers_.load() > 0;
     const std::size_t due = stands_back ? 0 : tell_due();
@@ -102,10 +100,16 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
   const bool needed = drivers_.load() == 0 ? needs_.load() > 0 : sleepers_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
-    const long long until = now + std::min((now - since) / 32, longest_rest);
+    const long long questions = asked_at_once_.load(std::memory_order_relaxed);
+    const long long rest = pace_.rest(now - since, now, questions);
+    const long long shortest = pace_.shortest_rest();
+    long long then = now;
     do {
       pause();
-    } while (steady_nanoseconds() < until && signals_.load(std::memory_order_relaxed) == seen);
+      then = steady_nanoseconds();
+    } while (then - now < rest && !any_due_.load(std::memory_order_relaxed) && then < timers_.earliest() &&
+             (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
+    pace_.rested(then - now, then, questions);
     return;
   }
   // Lanes whose waiters were all taken back are let go of.

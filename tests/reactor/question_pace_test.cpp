@@ -1,0 +1,143 @@
+// question_pace_test.cpp - how long questions take says whether to ask rarely.
+#include "reactor/question_pace.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <tuple>
+#include <vector>
+
+namespace weir::detail {
+namespace {
+
+// Nanoseconds of a question, as an H200's driver takes.
+constexpr long long quick = 180;
+constexpr long long fetched = 290;  // after another thread's call
+
+// A thread that asks, at its own pace; time passes for it alone.
+class asker {
+ public:
+  // Rests and asks for so long. Are there trials, their first question takes that long.
+  void ask(long long first, long long time, long long quickest = quick) {
+    for (const long long end = now_ + time; now_ < end;) {
+      const long long rest = pace.rest(elapsed, now_, 1);
+      now_ += rest;
+      pace.rested(rest, now_, 1);
+      now_ += first;
+      if (pace.begins_trial()) pace.judge(first, quickest);
+    }
+  }
+  [[nodiscard]] long long rest(long long after, long long questions = 1) {
+    pace.rested(1'000, now_, 1);  // of a trial no more
+    return pace.rest(after, now_, questions);
+  }
+
+  void ask_beside_others() { ask(fetched, 200'000); }
+
+  question_pace pace;
+  long long elapsed = 0;
+
+ private:
+  long long now_ = 1'000'000'000;
+};
+
+TEST(QuestionPace, OneThatIsAloneAsksQuickly) {
+  asker one;
+  one.ask(quick, 1'000'000);
+  EXPECT_FALSE(one.pace.others_call());
+  EXPECT_EQ(one.pace.shortest_rest(), 0);
+  EXPECT_EQ(one.rest(0), 0);
+  EXPECT_EQ(one.rest(6'400), 100);
+  EXPECT_EQ(one.rest(10'000'000), 1'000);
+}
+
+TEST(QuestionPace, BesideOthersItAsksRarely) {
+  asker one;
+  one.ask_beside_others();
+  EXPECT_TRUE(one.pace.others_call());
+  EXPECT_EQ(one.pace.shortest_rest(), 8'000);
+  EXPECT_EQ(one.rest(0), 8'000);
+  EXPECT_EQ(one.rest(20'000), 10'000);
+  EXPECT_EQ(one.rest(10'000'000), 16'000);
+}
+
+TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
+  asker alone;
+  alone.ask(quick, 100'000);
+  EXPECT_EQ(alone.rest(64'000, 32), 1'000);
+  EXPECT_EQ(alone.rest(10'000'000, 32), 16'000);
+  asker one;
+  one.ask_beside_others();
+  EXPECT_EQ(one.rest(0, 20), 8'000);
+  EXPECT_EQ(one.rest(100'000, 20), 50'000);
+  EXPECT_EQ(one.rest(10'000'000, 20), 160'000);
+  EXPECT_EQ(one.rest(10'000'000, 1'000), 250'000);
+}
+
+// A thread that queues work and then waits for it calls the driver a quarter of the time.
+TEST(QuestionPace, AFewCallsOfOthersAreNone) {
+  asker one;
+  for (int i = 0; i < 1000; ++i) {
+    one.ask(fetched, 8'000);
+    EXPECT_FALSE(one.pace.others_call());
+    one.ask(quick, 24'000);
+  }
+}
+
+TEST(QuestionPace, AProcessorThatIsSlowIsNoOtherThread) {
+  asker one;
+  one.ask(2 * quick, 1'000'000, 2 * quick);
+  EXPECT_FALSE(one.pace.others_call());
+}
+
+TEST(QuestionPace, WhereOthersHaveEndedItSoonAsksQuicklyAgain) {
+  asker one;
+  one.ask_beside_others();
+  one.ask(quick, 250'000);
+  EXPECT_FALSE(one.pace.others_call());
+}
+
+TEST(QuestionPace, AQuickAnswerNowAndThenChangesNothing) {
+  asker one;
+  one.ask_beside_others();
+  for (int i = 0; i < 10; ++i) {
+    one.ask(quick, 100'000);
+    EXPECT_TRUE(one.pace.others_call());
+    one.ask(fetched, 500'000);
+  }
+}
+
+TEST(QuestionPace, ATrialFollowsARestOnly) {
+  question_pace pace;
+  EXPECT_FALSE(pace.begins_trial());
+  pace.rested(999, 10'000, 1);
+  EXPECT_FALSE(pace.begins_trial());
+  pace.rested(1'000, 10'000, 1);
+  EXPECT_TRUE(pace.begins_trial());
+  EXPECT_FALSE(pace.begins_trial());
+}
+
+TEST(QuestionPace, TrialsTakeLittleOfTheTime) {
+  question_pace pace;
+  long long now = 1'000'000;
+  for (const long long questions : {2, 20, 200}) {
+    pace.rested(1'000, now, questions);
+    EXPECT_TRUE(pace.begins_trial());
+    now += 4'000 + questions * 500;
+    pace.rested(1'000, now - 1, questions);
+    EXPECT_FALSE(pace.begins_trial());
+  }
+}
+
+using trials = std::vector<std::tuple<unsigned, unsigned>>;
+
+RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate,
+              (const trials& all, int elapsed, int now, unsigned questions)) {
+  question_pace pace;
+  for (const auto& [first, quickest] : all) pace.judge(first, quickest);
+  RC_ASSERT(pace.rest(elapsed, now, questions) >= 0);
+  RC_ASSERT(pace.rest(elapsed, now, questions) <= 250'000);
+}
+
+}  // namespace
+}  // namespace weir::detail
