@@ -20,7 +20,8 @@ class completion;
 
 namespace detail {
 
-// Whether what is awaited may be known to be done by means that weir has no part in: not if it has just been made.
+// Whether who awaits may rely on it that what is known to be done, by means that weir has no part in, goes on at once. Not of a
+// temporary, which has mostly just been made.
 enum class freshness : unsigned char { any, just_made };
 
 // Suspends a coroutine until a completion is settled.

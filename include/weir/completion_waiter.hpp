@@ -52,8 +52,8 @@ struct wait_timer {
 // The same after asking the driver, if nothing is known. cuEventQuery.
 [[nodiscard]] WEIR_EXPORT errc ask_outcome(lane& where, unsigned long long ticket) noexcept;
 // The same, unless the reactor's thread just now asks for others who wait for no later point: it will notice by itself, and a
-// question more would cost as much as all the rest. For what has just been made: whoever knows it to be done may rely on going
-// on at once.
+// question more would cost as much as all the rest. For what has just been made: whoever knows anything else to be done may
+// rely on going on at once.
 [[nodiscard]] WEIR_EXPORT errc ask_unless_others_do(lane& where, unsigned long long ticket) noexcept;
 
 // Has the waiter told when the point is settled. False if it is: `outcome` then says how, and nobody is told. Begins the

@@ -66,7 +66,8 @@ decltype(auto) call_with(F&& f, stream_ref stream) {
 // stays where it is until then, whatever becomes of the future: buffers and memory of the host that the work uses can
 // be part of it. To drop a future cancels nothing and blocks nothing.
 // Move-only. co_await std::move(f) and std::move(f).get() give the value away, co_await f and f.get() a reference to it; both
-// throw what the work has failed with. One that was moved from, or has given its value away, answers closed.
+// throw what the work has failed with. One that was moved from, or has given its value away, answers closed. While it is awaited
+// it stays alive, as a temporary in a co_await does.
 // Thread safety: as any object; its completion goes anywhere.
 template <class T>
 class [[nodiscard]] future {
@@ -146,6 +147,7 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state()).value; }
   [[nodiscard]] T take() {
+    static_cast<void>(state());
     const std::unique_ptr<detail::future_value<T>> owner{static_cast<detail::future_value<T>*>(state_.release())};
     return std::move(owner->value);
   }

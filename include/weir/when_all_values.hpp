@@ -83,12 +83,19 @@ value_part<T> value_of(task<T>& ended) {
     return value_part<T>{std::move(ended).operator co_await().await_resume()};
   }
 }
+// Of one that is done. Its get() would be a wait, which who is resumed may be forbidden.
+template <class T>
+T take_value(future<T>& ended) {
+  auto end = std::move(ended).operator co_await();
+  static_cast<void>(end.await_ready());
+  return end.await_resume();
+}
 template <class T>
 value_part<T> value_of(future<T>& ended) {
   if constexpr (std::is_void_v<T>) {
     return {};
   } else {
-    return value_part<T>{std::move(ended).get()};
+    return value_part<T>{take_value(ended)};
   }
 }
 
@@ -129,7 +136,7 @@ task<value_list<T>> all_of(std::vector<future<T>> all) {
   if constexpr (!std::is_void_v<T>) {
     std::vector<T> values;
     values.reserve(all.size());
-    for (future<T>& one : all) values.push_back(std::move(one).get());
+    for (future<T>& one : all) values.push_back(take_value(one));
     co_return values;
   }
 }

@@ -104,6 +104,7 @@ void lane::make_way() noexcept {
   }
   if (is_told()) {
     look_again();
+    tidy();
   } else {
     while (ask_unless_asked(asked) == errc::not_ready && asked != oldest) asked = oldest + (asked - oldest) / 2;
   }

@@ -121,6 +121,7 @@ void lane::poll(waiter_list& due, question_pace* trial) noexcept {
   if (pending_.ticket != first_awaited_.load(std::memory_order_relaxed)) {
     const std::lock_guard hold{ring_lock_};
     if (first_awaited_ == none) return;
+    trial = nullptr;  // the first question about an event takes longer anyway
     pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
     pending_.what = ring_[pending_.ticket].what;
   }

@@ -187,20 +187,14 @@ void lane::wait_for_engine(std::uint64_t ticket) noexcept {
   engine->wait(until);
 }
 
-lane::help lane::help_engine() noexcept {
-  std::uint64_t ticket = none;
-  {
-    const std::lock_guard hold{ring_lock_};
-    ticket = first_awaited_;
-  }
-  return ticket != none ? help_engine(ticket) : help::of_no_use;
-}
+lane::help lane::help_engine() noexcept { return help_engine(none); }
 
 lane::help lane::help_engine(std::uint64_t ticket) noexcept {
   const engine_services* engine = nullptr;
   work_point until;
   {
     const std::lock_guard hold{ring_lock_};
+    if (ticket == none) ticket = first_awaited_;
     engine = services();
     if (engine == nullptr || !ring_.holds(ticket)) return help::of_no_use;
     until = {line_, ring_[ticket].what};

@@ -85,18 +85,18 @@ class reactor {
   void append(lane& one) noexcept;
   [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
   void leave(waiter_list& left) noexcept;
-  std::size_t pass(callers who) noexcept;
+  std::size_t pass(callers who, question_pace* trial = nullptr) noexcept;
   std::size_t tell_due() noexcept;
   std::size_t tell_expired() noexcept;
   static void stop_all() noexcept;
   [[nodiscard]] bool is_over_for_this_thread() const noexcept;
   void run() noexcept;
-  void wait_for_more(long long since, std::uint32_t seen) noexcept;
+  [[nodiscard]] bool wait_for_more(long long since, std::uint32_t seen) noexcept;
 
   std::atomic<lane*> arrivals_{nullptr};  // a stack
 
   alignas(64) spin_lock driving_;  // held while a lane is asked, never while anybody is told
-  question_pace pace_;             // judged under driving_
+  question_pace pace_;             // the thread's
   lane* first_ = nullptr;          // those that somebody waits in; whoever was asked goes to the end
   lane* last_ = nullptr;
   std::size_t lanes_ = 0;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace weir::detail {
 namespace {
@@ -72,6 +73,7 @@ void reactor::run() noexcept {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   static_cast<void>(table_in_use.load(std::memory_order_acquire)->cuThreadExchangeStreamCaptureMode(&mode));
   long long since = steady_nanoseconds();
+  bool begins_trial = false;
   while (!ended_.load()) {
     const std::uint32_t seen = signals_.load();
     if (outside_.load(std::memory_order_relaxed)) outside_.store(false);  // it is looked at by all who await
@@ -79,8 +81,9 @@ void reactor::run() noexcept {
     const bool stands_back = drivers_.load() > 0;
     const std::size_t due = stands_back ? 0 : tell_due();
     std::size_t told = 0;
-    if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
-    if (stands_back && sleepers_.load() > 0) told = pass(callers::any);
+    question_pace* const trial = std::exchange(begins_trial, false) ? &pace_ : nullptr;
+    if (needs_.load() > 0 && !stands_back) told = pass(callers::own, trial);
+    if (stands_back && sleepers_.load() > 0) told = pass(callers::any, trial);
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();
@@ -88,17 +91,19 @@ void reactor::run() noexcept {
       since = now;
       continue;
     }
-    wait_for_more(since, seen);
+    begins_trial = wait_for_more(since, seen);
     if (signals_.load() != seen) since = steady_nanoseconds();
   }
   outside_.store(true);
 }
 
 // Spins for as long as that pays, and asks the less often the longer it takes; then sleeps, a quarter of what has passed
-// already, so that the end is noticed at most that much late; where nobody needs it, until somebody does.
-void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
+// already, so that the end is noticed at most that much late; where nobody needs it, until somebody does. True if the next questions
+// are a trial.
+bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
-  const bool needed = drivers_.load() == 0 ? needs_.load() > 0 : sleepers_.load() > 0;
+  const bool stands_back = drivers_.load() > 0;
+  const bool needed = stands_back ? sleepers_.load() > 0 : needs_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
     const long long rest = pace_.rest(now - since, now, questions);
@@ -107,17 +112,16 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     do {
       pause();
       then = steady_nanoseconds();
-    } while (then - now < rest && !any_due_.load(std::memory_order_relaxed) && then < timers_.earliest() &&
-             (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
-    pace_.rested(then - now, then, questions);
-    return;
+    } while (then - now < rest && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
+             then < timers_.earliest() && (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
+    return needed && pace_.begins_trial(then - now, then, questions);
   }
   // Lanes whose waiters were all taken back are let go of.
-  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return;
+  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return false;
   const long long next = timers_.earliest();
   long long limit = needed ? std::clamp((now - since) / 4, shortest_sleep, longest_sleep) : timer_queue::never;
   if (next != timer_queue::never) limit = std::min(limit, std::max(next - now, 0LL));
-  if (limit == 0) return;
+  if (limit == 0) return false;
   asleep_.store(1);
   if (signals_.load() == seen) {
     outside_.store(true);
@@ -129,6 +133,7 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     outside_.store(false);
   }
   asleep_.store(0);
+  return false;
 }
 
 }  // namespace weir::detail

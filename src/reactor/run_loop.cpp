@@ -103,7 +103,7 @@ void run_loop::join(completion_waiter& who, lane& where) noexcept {
 
 bool run_loop::is_inside() noexcept { return innermost != nullptr; }
 
-// Of so many lanes that not all of them find room the engine's own threads see to the rest.
+// Of so many lanes that not all of them find room others see to the rest: the engine's workers, or whoever makes its steps.
 void run_loop::help(lane& where) noexcept {
   lane** const end = helped_.data() + helped_count_;
   if (std::find(helped_.data(), end, &where) != end) return;

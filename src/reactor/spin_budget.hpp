@@ -11,7 +11,7 @@
 namespace weir::detail {
 
 // Between two looks, so long after the first. What the engine runs, it may run on this thread's processor: then that is given
-// away now and then. A driver that is asked without a pause has threads that launch wait; asked once a microsecond it has not.
+// away now and then. A driver that is asked without a pause has threads that launch wait; asked once a microsecond less so.
 inline void spin_on(unsigned& spins, bool for_the_engine, long long elapsed) noexcept {
   constexpr unsigned spins_between_yields = 16;
   constexpr long long most_pauses = 20;         // some 1 us

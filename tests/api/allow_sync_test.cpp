@@ -5,15 +5,19 @@
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/copy_batch.hpp>
+#include <weir/future.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/sync_scope.hpp>
 #include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
+#include <weir/when_all_values.hpp>
 
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -148,6 +152,22 @@ TEST_F(AllowSync, ReportsEachLineOnce) {
   EXPECT_EQ(watch.seen()[0].times, 3u);
   EXPECT_STREQ(watch.seen()[1].call, "cuCtxSynchronize");
   EXPECT_EQ(watch.seen()[1].times, 1u);
+}
+
+TEST_F(AllowSync, TheValuesOfWhatHasEndedAreTakenWithoutAWait) {
+  const auto of = [&](int value) { return s.enqueue_async([value] { return value; }); };
+  const int sum = sync_wait([&]() -> task<int> {
+    std::vector<future<int>> any_number;
+    any_number.push_back(of(1));
+    any_number.push_back(of(2));
+    future<int> third = of(3);
+    co_await s.completion();
+    const allow_sync none{false};
+    const std::vector<int> two = co_await when_all(std::move(any_number));
+    const auto [last] = co_await when_all(std::move(third));
+    co_return 100 * two[0] + 10 * two[1] + last;
+  }());
+  EXPECT_EQ(sum, 123);
 }
 
 // On the heap they may end in any order.

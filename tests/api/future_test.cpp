@@ -12,6 +12,7 @@
 #include <weir/stream.hpp>
 #include <weir/sync_wait.hpp>
 #include <weir/task.hpp>
+#include <weir/when_all_values.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -110,6 +111,24 @@ TEST_P(Future, IsAwaited) {
   }());
   EXPECT_EQ(twice, 77);
   EXPECT_EQ(sync_wait(seven(s)).x.data()[0], 7);
+}
+
+// Whether there was a value to take.
+task<bool> takes(future<result>& f) {
+  try {
+    co_return (co_await std::move(f)).x.data()[0] == 7;
+  } catch (const error& failure) {
+    EXPECT_EQ(failure.code(), errc::closed);
+    co_return false;
+  }
+}
+
+TEST_P(Future, OneOfTwoWhoAwaitTheValueGetsIt) {
+  gate held{s};
+  future<result> f = seven(s);
+  const std::jthread opens{[&] { held.open(); }};
+  const auto [first, second] = sync_wait(when_all(takes(f), takes(f)));
+  EXPECT_NE(first, second);
 }
 
 TEST_P(Future, IsAwaitedWithAnEnd) {

@@ -2,6 +2,7 @@
 #include "embedded/services.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <latch>
@@ -43,6 +44,11 @@ struct noting : engine_notice {
 
 class EngineServices : public memory_test {
  protected:
+  static bool steps_are_left_to_those_who_wait() {
+    const char* const schedule = std::getenv("WEIR_EMBEDDED_SCHEDULE");
+    const std::string_view in_use = schedule != nullptr ? schedule : "";
+    return in_use.starts_with("late") || in_use.starts_with("random");
+  }
   work_point end_of(CUstream stream) const {
     work_point end;
     work_home home;
@@ -184,10 +190,29 @@ TEST_F(EngineServices, HelpDoesNotWait) {
   EXPECT_FALSE(engine.reached(end));
   h.open();
   while (!engine.reached(end)) engine.help(end);
-  const bool is_left_to_those_who_wait = engine.help(end);
-  const char* const schedule = std::getenv("WEIR_EMBEDDED_SCHEDULE");
-  const std::string_view in_use = schedule != nullptr ? schedule : "";
-  EXPECT_EQ(is_left_to_those_who_wait, in_use.starts_with("late") || in_use.starts_with("random"));
+  EXPECT_EQ(engine.help(end), steps_are_left_to_those_who_wait());
+}
+
+// Who has a deadline looks at it in between.
+TEST_F(EngineServices, HelpDoesNotTakeLong) {
+  if (!steps_are_left_to_those_who_wait()) GTEST_SKIP() << "workers run it meanwhile";
+  constexpr int all = 50;
+  const test_stream s;
+  std::atomic<int> ended{0};
+  for (int i = 0; i < all; ++i) {
+    const auto take_a_while = [](void* counter) {
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{100};
+      while (std::chrono::steady_clock::now() < until) {
+      }
+      ++*static_cast<std::atomic<int>*>(counter);
+    };
+    ASSERT_EQ(driver.cuLaunchHostFunc(s, take_a_while, &ended), CUDA_SUCCESS);
+  }
+  const work_point end = end_of(s);
+  engine.help(end);
+  EXPECT_LT(ended, all);
+  engine.wait(end);
+  EXPECT_EQ(ended, all);
 }
 
 TEST_F(EngineServices, ANoticeIsToldOnce) {

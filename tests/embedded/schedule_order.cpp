@@ -2,6 +2,7 @@
 // neighbour writes; same_order.sh compares runs.
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +22,15 @@ struct note {
   std::vector<int>* order;
   int number;
 
-  void run() const noexcept { order->push_back(number); }
+  bool is_slow = false;
+
+  // While something takes long nothing else may get its turn.
+  void run() const noexcept {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{is_slow ? 7 : 0};
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    order->push_back(number);
+  }
 };
 
 using word = std::atomic<std::uint32_t>;
@@ -60,7 +69,7 @@ int main() {
       to.add(engine::make_operation(wait_for{&of_neighbour, round / 4}, engine::operation_kind::wait_value));
       // Every other one on a thread of its own.
       const auto kind = round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
-      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i)}, kind));
+      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i), round % 4 == 3}, kind));
       to.add(engine::make_operation(put{&words[i], round}));
     }
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 #include <vector>
 
@@ -22,16 +23,17 @@ class asker {
     for (const long long end = now_ + time; now_ < end;) {
       const long long rest = pace.rest(elapsed, now_, 1);
       now_ += rest;
-      pace.rested(rest, now_, 1);
+      const bool is_trial = pace.begins_trial(rest, now_, 1);
       now_ += first;
-      if (pace.begins_trial()) pace.judge(first, quickest);
+      if (is_trial) pace.judge(first, quickest);
     }
   }
   [[nodiscard]] long long rest(long long after, long long questions = 1) {
-    pace.rested(1'000, now_, 1);  // of a trial no more
+    static_cast<void>(pace.begins_trial(1'000, now_, 1));  // the next is far away
     return pace.rest(after, now_, questions);
   }
 
+  void pause(long long time) { now_ += time; }
   void ask_beside_others() { ask(fetched, 200'000); }
 
   question_pace pace;
@@ -55,10 +57,10 @@ TEST(QuestionPace, BesideOthersItAsksRarely) {
   asker one;
   one.ask_beside_others();
   EXPECT_TRUE(one.pace.others_call());
-  EXPECT_EQ(one.pace.shortest_rest(), 8'000);
-  EXPECT_EQ(one.rest(0), 8'000);
-  EXPECT_EQ(one.rest(20'000), 10'000);
-  EXPECT_EQ(one.rest(10'000'000), 16'000);
+  EXPECT_EQ(one.pace.shortest_rest(), 12'000);
+  EXPECT_EQ(one.rest(0), 12'000);
+  EXPECT_EQ(one.rest(40'000), 20'000);
+  EXPECT_EQ(one.rest(10'000'000), 24'000);
 }
 
 TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
@@ -68,9 +70,9 @@ TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
   EXPECT_EQ(alone.rest(10'000'000, 32), 16'000);
   asker one;
   one.ask_beside_others();
-  EXPECT_EQ(one.rest(0, 20), 8'000);
+  EXPECT_EQ(one.rest(0, 20), 12'000);
   EXPECT_EQ(one.rest(100'000, 20), 50'000);
-  EXPECT_EQ(one.rest(10'000'000, 20), 160'000);
+  EXPECT_EQ(one.rest(10'000'000, 20), 240'000);
   EXPECT_EQ(one.rest(10'000'000, 1'000), 250'000);
 }
 
@@ -93,7 +95,15 @@ TEST(QuestionPace, AProcessorThatIsSlowIsNoOtherThread) {
 TEST(QuestionPace, WhereOthersHaveEndedItSoonAsksQuicklyAgain) {
   asker one;
   one.ask_beside_others();
-  one.ask(quick, 250'000);
+  one.ask(quick, 450'000);
+  EXPECT_FALSE(one.pace.others_call());
+}
+
+TEST(QuestionPace, WhoHasNotAskedForLongBeginsQuickly) {
+  asker one;
+  one.ask_beside_others();
+  one.pause(10'000'000);
+  one.ask(fetched, 20'000);
   EXPECT_FALSE(one.pace.others_call());
 }
 
@@ -107,36 +117,38 @@ TEST(QuestionPace, AQuickAnswerNowAndThenChangesNothing) {
   }
 }
 
-TEST(QuestionPace, ATrialFollowsARestOnly) {
+TEST(QuestionPace, ATrialFollowsARestThatWasMeantForIt) {
   question_pace pace;
-  EXPECT_FALSE(pace.begins_trial());
-  pace.rested(999, 10'000, 1);
-  EXPECT_FALSE(pace.begins_trial());
-  pace.rested(1'000, 10'000, 1);
-  EXPECT_TRUE(pace.begins_trial());
-  EXPECT_FALSE(pace.begins_trial());
+  EXPECT_EQ(pace.rest(0, 1'000'000, 1), 1'000);
+  EXPECT_FALSE(pace.begins_trial(999, 1'000'999, 1));
+  EXPECT_TRUE(pace.begins_trial(1'000, 1'001'000, 1));
+  EXPECT_FALSE(pace.begins_trial(10'000, 1'011'000, 1));
 }
 
 TEST(QuestionPace, TrialsTakeLittleOfTheTime) {
   question_pace pace;
   long long now = 1'000'000;
   for (const long long questions : {2, 20, 200}) {
-    pace.rested(1'000, now, questions);
-    EXPECT_TRUE(pace.begins_trial());
+    EXPECT_TRUE(pace.begins_trial(1'000, now, questions));
     now += 4'000 + questions * 500;
-    pace.rested(1'000, now - 1, questions);
-    EXPECT_FALSE(pace.begins_trial());
+    EXPECT_EQ(pace.rest(0, now - 1, questions), 0);
+    EXPECT_FALSE(pace.begins_trial(1'000, now + 999, questions));
+    EXPECT_EQ(pace.rest(0, now, questions), 1'000);
+    now += 1'000;
   }
 }
 
 using trials = std::vector<std::tuple<unsigned, unsigned>>;
 
-RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate,
-              (const trials& all, int elapsed, int now, unsigned questions)) {
+RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate, (const trials& all)) {
+  const auto elapsed = *rc::gen::inRange(0LL, 1'000'000'000LL);
+  const auto questions = *rc::gen::inRange(1LL, 1'000LL);
   question_pace pace;
   for (const auto& [first, quickest] : all) pace.judge(first, quickest);
-  RC_ASSERT(pace.rest(elapsed, now, questions) >= 0);
-  RC_ASSERT(pace.rest(elapsed, now, questions) <= 250'000);
+  const long long rest = pace.rest(elapsed, 1'000'000, questions);
+  RC_ASSERT(rest >= 0);
+  RC_ASSERT(rest <= std::max(12'000LL, elapsed / 2));
+  RC_ASSERT(rest <= std::min(std::max(2LL, questions) * 12'000, 250'000LL));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void say(const char* what) {
   if (write(STDERR_FILENO, what, std::strlen(what)) < 0) return;
 }
 
-// Only what a signal's handler may call: any thread may hold any lock.
+// Any thread may hold any lock: only what a signal's handler may call, and execlp(), which takes none in glibc.
 void end_of_time(int) {
   say(complaint.data());
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);

@@ -26,6 +26,8 @@ constexpr auto silence_before_patient_steps = 4ms;
 constexpr int most_noise = 5;
 constexpr auto time_in_noise = 1ms;
 
+constinit thread_local bool is_patient_thread = false;
+
 }  // namespace
 
 conductor::conductor(schedule how) : schedule_{how}, random_{how.seed} {
@@ -64,35 +66,36 @@ bool conductor::step_for(point until) noexcept {
     const bool aside = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
     moved = aside ? step() : step_towards(until);
     if (!moved) moved = aside ? step_towards(until) : step();
+    note_activity(waits_);  // before the patient thread can have the lock
   }
-  note_activity(waits_);
   return moved;
 }
 
 bool conductor::step() noexcept {
   anything_written();  // also by the host, since the last step
-  std::size_t at = random_();
-  std::size_t looks = 0;
-  while (timeline* const line = next_to_run(at, looks)) {
+  walk around{.at = random_()};
+  while (timeline* const line = next_to_run(around)) {
     if (run_one(*line)) return true;
   }
   return false;
 }
 
-// The next that can perhaps be run, from a place on and once around. Those that are drained are taken out.
-timeline* conductor::next_to_run(std::size_t& at, std::size_t& looks) noexcept {
+// The next that can perhaps be run, from a place on and once around. Those that are drained are taken out. In such a place comes
+// the last, which may have had its turn: so the number of looks stays what it was.
+timeline* conductor::next_to_run(walk& around) noexcept {
   const std::lock_guard lock{active_lock_};
-  while (looks < active_.size()) {
-    at %= active_.size();
-    timeline& line = *active_[at];
+  if (!std::exchange(around.has_begun, true)) around.looks = active_.size();
+  while (around.looks != 0 && !active_.empty()) {
+    around.at %= active_.size();
+    timeline& line = *active_[around.at];
     if (line.drained()) {
       line.conducted = false;
-      active_[at] = active_.back();
+      active_[around.at] = active_.back();
       active_.pop_back();
       continue;
     }
-    ++looks;
-    ++at;
+    --around.looks;
+    ++around.at;
     if ((line.state() & (timeline::owned | timeline::parked)) == 0) return &line;
   }
   return nullptr;
@@ -137,7 +140,9 @@ void conductor::ran_elsewhere() noexcept {
   futex_wake(runs_elsewhere_, 1);
 }
 
+// What a patient step submits is no activity of the program's.
 void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
+  if (is_patient_thread) return;
   of.fetch_add(1, std::memory_order_relaxed);
   if (several_threads_.load(std::memory_order_relaxed)) return;
   pthread_t first{};
@@ -146,6 +151,7 @@ void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
 
 // Each step by itself: other threads go on in between. A run with one thread is repeated exactly where that waits by calls.
 void conductor::make_patient_steps() noexcept {
+  is_patient_thread = true;
   using clock = std::chrono::steady_clock;
   std::uint64_t seen_submissions = 0;
   std::uint64_t seen_waits = 0;
@@ -163,8 +169,12 @@ void conductor::make_patient_steps() noexcept {
     noise = 0;
     const auto end = is_silent ? clock::time_point::max() : clock::now() + time_in_noise;
     for (bool moved = true; moved && clock::now() < end;) {
-      if (is_silent && (submissions_.load() != submissions || waits_.load() != waits)) break;
-      const std::lock_guard lock{stepping_};
+      std::unique_lock lock{stepping_, std::defer_lock};
+      if (!is_silent) {
+        lock.lock();
+      } else if (!lock.try_lock() || submissions_.load() != submissions || waits_.load() != waits) {
+        break;  // somebody who waits has taken long over a step: that is not silence
+      }
       moved = step();
     }
   }

@@ -47,7 +47,12 @@ class conductor {
   bool step() noexcept;                     // one operation of any timeline
   bool step_towards(point until) noexcept;  // one that stands between now and the point
   bool run_one(timeline& line) noexcept;
-  [[nodiscard]] timeline* next_to_run(std::size_t& at, std::size_t& looks) noexcept;
+  struct walk {
+    std::size_t at = 0;
+    std::size_t looks = 0;  // that are left
+    bool has_begun = false;
+  };
+  [[nodiscard]] timeline* next_to_run(walk& around) noexcept;
   void note_activity(std::atomic<std::uint64_t>& of) noexcept;
   void make_patient_steps() noexcept;
 

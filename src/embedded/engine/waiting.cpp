@@ -104,10 +104,11 @@ void wait(point until) noexcept {
 }
 
 bool help_once(point until) noexcept {
-  constexpr int most_steps = 64;
+  constexpr std::chrono::microseconds long_enough{50};  // one step may take longer
   scheduler& s = scheduler::instance();
   if (s.stepping()) {
-    for (int steps = 0; steps < most_steps && !until.reached() && s.step_for(until); ++steps) {
+    const auto end = std::chrono::steady_clock::now() + long_enough;
+    while (!until.reached() && s.step_for(until) && std::chrono::steady_clock::now() < end) {
     }
     return true;
   }
