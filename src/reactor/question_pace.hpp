@@ -17,7 +17,7 @@ namespace weir::detail {
 // All times are nanoseconds. For one thread.
 class question_pace {
  public:
-  static constexpr int questions_of_trial = 5;
+  static constexpr int questions_of_trial = 7;
 
   // Do other threads call the driver all the time?
   [[nodiscard]] bool others_call() const noexcept { return others_call_; }
