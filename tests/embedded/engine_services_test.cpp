@@ -198,10 +198,11 @@ TEST_F(EngineServices, HelpDoesNotTakeLong) {
   if (!steps_are_left_to_those_who_wait()) GTEST_SKIP() << "workers run it meanwhile";
   constexpr int all = 50;
   const test_stream s;
+  held h{s};  // none of them runs while they are queued
   std::atomic<int> ended{0};
   for (int i = 0; i < all; ++i) {
     const auto take_a_while = [](void* counter) {
-      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{100};
+      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
       while (std::chrono::steady_clock::now() < until) {
       }
       ++*static_cast<std::atomic<int>*>(counter);
@@ -209,6 +210,7 @@ TEST_F(EngineServices, HelpDoesNotTakeLong) {
     ASSERT_EQ(driver.cuLaunchHostFunc(s, take_a_while, &ended), CUDA_SUCCESS);
   }
   const work_point end = end_of(s);
+  h.open();
   engine.help(end);
   EXPECT_LT(ended, all);
   engine.wait(end);

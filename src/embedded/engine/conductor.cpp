@@ -49,35 +49,38 @@ void conductor::submitted(timeline& line) noexcept {
   // A submission that comes out of a step, or from another thread beside one, makes none of its own.
   const std::unique_lock lock{stepping_, std::try_to_lock};
   if (!lock.owns_lock()) return;
-  for (auto steps = random_() % 3; steps > 0 && step(); --steps) {
+  for (auto steps = random_() % 3; steps > 0 && step() != stepped::nothing; --steps) {
   }
 }
 
 void conductor::conduct(point until) noexcept {
   while (!until.reached()) {
-    if (!step_for(until) && !until.reached()) std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
+    if (step_for(until) == stepped::nothing && !until.reached())
+      std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
   }
 }
 
-bool conductor::step_for(point until) noexcept {
-  bool moved = false;
+stepped conductor::step_for(point until) noexcept {
+  auto moved = stepped::nothing;
+  ++waiting_in_step_;
   {
     const std::lock_guard lock{stepping_};
     const bool aside = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
     moved = aside ? step() : step_towards(until);
-    if (!moved) moved = aside ? step_towards(until) : step();
+    if (moved == stepped::nothing) moved = aside ? step_towards(until) : step();
     note_activity(waits_);  // before the patient thread can have the lock
   }
+  --waiting_in_step_;
   return moved;
 }
 
-bool conductor::step() noexcept {
+stepped conductor::step() noexcept {
   anything_written();  // also by the host, since the last step
   walk around{.at = random_()};
   while (timeline* const line = next_to_run(around)) {
-    if (run_one(*line)) return true;
+    if (const stepped moved = run_one(*line); moved != stepped::nothing) return moved;
   }
-  return false;
+  return stepped::nothing;
 }
 
 // The next that can perhaps be run, from a place on and once around. Those that are drained are taken out. In such a place comes
@@ -101,25 +104,26 @@ timeline* conductor::next_to_run(walk& around) noexcept {
   return nullptr;
 }
 
-bool conductor::step_towards(point until) noexcept {
+stepped conductor::step_towards(point until) noexcept {
   constexpr int longest_chain = 256;
   anything_written();
   for (int links = 0; links < longest_chain; ++links) {
-    if (run_one(*until.line)) return true;
+    if (const stepped moved = run_one(*until.line); moved != stepped::nothing) return moved;
     const point blocker = until.line->blocked_on();
-    if (blocker.line == nullptr || blocker.reached()) return false;
+    if (blocker.line == nullptr || blocker.reached()) return stepped::nothing;
     until = blocker;
   }
-  return false;
+  return stepped::nothing;
 }
 
-// Runs one operation of a timeline. True if something has changed.
-bool conductor::run_one(timeline& line) noexcept {
-  if (!line.try_own()) return false;
+// Runs one operation of a timeline.
+stepped conductor::run_one(timeline& line) noexcept {
+  if (!line.try_own()) return stepped::nothing;
   const std::uint64_t before = line.completed();
   std::uint32_t seen = runs_elsewhere_.load(std::memory_order_acquire);
   const stop why = line.run(runner::step, before + 1);
-  if (why != stop::host && why != stop::apart) return line.completed() != before;
+  if (why != stop::host && why != stop::apart)
+    return line.completed() != before ? stepped::short_work : stepped::nothing;
   // Until its thread has let go of the timeline, too, which decides who can make the next step.
   const auto has_run = [&] { return line.completed() != before && (line.state() & timeline::owned) == 0; };
   constexpr int most_spins = 200;  // some 10 us
@@ -132,7 +136,7 @@ bool conductor::run_one(timeline& line) noexcept {
     futex_wait_for(runs_elsewhere_, seen, left);
     seen = runs_elsewhere_.load(std::memory_order_acquire);
   }
-  return true;
+  return stepped::long_work;
 }
 
 void conductor::ran_elsewhere() noexcept {
@@ -140,7 +144,7 @@ void conductor::ran_elsewhere() noexcept {
   futex_wake(runs_elsewhere_, 1);
 }
 
-// What a patient step submits is no activity of the program's.
+// What this thread submits within a patient step is no activity of the program's.
 void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
   if (is_patient_thread) return;
   of.fetch_add(1, std::memory_order_relaxed);
@@ -151,8 +155,8 @@ void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
 
 // Each step by itself: other threads go on in between. A run with one thread is repeated exactly where that waits by calls.
 void conductor::make_patient_steps() noexcept {
-  is_patient_thread = true;
   using clock = std::chrono::steady_clock;
+  is_patient_thread = true;
   std::uint64_t seen_submissions = 0;
   std::uint64_t seen_waits = 0;
   int noise = 0;
@@ -160,22 +164,22 @@ void conductor::make_patient_steps() noexcept {
     std::this_thread::sleep_for(silence_before_patient_steps);
     const std::uint64_t submissions = submissions_.load(std::memory_order_relaxed);
     const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
-    const bool nobody_waits = waits == std::exchange(seen_waits, waits);
+    const bool nobody_waits = waits == std::exchange(seen_waits, waits) && waiting_in_step_ == 0;
     const bool is_silent = submissions == std::exchange(seen_submissions, submissions) && nobody_waits;
     if (!is_silent) {
       noise = !nobody_waits && !several_threads_ ? 0 : noise + 1;
       if (noise < most_noise || (!several_threads_ && !timeline::anybody_is_to_be_told())) continue;
     }
-    noise = 0;
     const auto end = is_silent ? clock::time_point::max() : clock::now() + time_in_noise;
-    for (bool moved = true; moved && clock::now() < end;) {
+    for (auto moved = stepped::short_work; moved != stepped::nothing && clock::now() < end;) {
       std::unique_lock lock{stepping_, std::defer_lock};
       if (!is_silent) {
         lock.lock();
       } else if (!lock.try_lock() || submissions_.load() != submissions || waits_.load() != waits) {
-        break;  // somebody who waits has taken long over a step: that is not silence
+        break;
       }
       moved = step();
+      noise = 0;
     }
   }
 }

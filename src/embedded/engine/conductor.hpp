@@ -37,16 +37,16 @@ class conductor {
 
   // Makes steps until the point is reached.
   void conduct(point until) noexcept;
-  // Makes one of these steps; false if nothing can be run just now.
-  bool step_for(point until) noexcept;
+  // Makes one of these steps.
+  stepped step_for(point until) noexcept;
 
   // A thread to which a step had passed on a timeline has run an operation of it, and has let go of it.
   void ran_elsewhere() noexcept;
 
  private:
-  bool step() noexcept;                     // one operation of any timeline
-  bool step_towards(point until) noexcept;  // one that stands between now and the point
-  bool run_one(timeline& line) noexcept;
+  stepped step() noexcept;                     // one operation of any timeline
+  stepped step_towards(point until) noexcept;  // one that stands between now and the point
+  stepped run_one(timeline& line) noexcept;
   struct walk {
     std::size_t at = 0;
     std::size_t looks = 0;  // that are left
@@ -66,6 +66,7 @@ class conductor {
   std::atomic<std::uint32_t> runs_elsewhere_{0};  // so far; a step that has passed on a timeline sleeps on it
   std::atomic<std::uint64_t> submissions_{0};     // so far
   std::atomic<std::uint64_t> waits_{0};           // steps so far of threads that wait
+  std::atomic<int> waiting_in_step_{0};           // of these threads; a step may take long: that is not silence
   std::atomic<pthread_t> first_thread_{};         // that was active
   std::atomic<bool> several_threads_{false};      // have been
   std::atomic<bool> patient_thread_started_{false};

@@ -19,4 +19,7 @@ struct schedule {
   std::uint64_t seed = 0;
 };
 
+// What a step has run. Long work is what runs on a thread of its own: host functions, and kernels and copies that may take long.
+enum class stepped : std::uint8_t { nothing, short_work, long_work };
+
 }  // namespace weir::embedded::engine

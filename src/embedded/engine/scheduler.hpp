@@ -34,7 +34,7 @@ class scheduler {
   [[nodiscard]] bool stepping() const noexcept { return conductor_ != nullptr; }
   void submitted(timeline& line) noexcept;  // stepping: there is something to run
   void conduct(point until) noexcept;       // stepping: makes steps until the point is reached
-  bool step_for(point until) noexcept;      // stepping: makes one of these steps; false if nothing can be run just now
+  stepped step_for(point until) noexcept;   // stepping: makes one of these steps
 
   // Takes a timeline that is marked as listed, and sees to it that a worker is awake.
   void list(timeline& line) noexcept;

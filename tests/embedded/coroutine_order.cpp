@@ -1,0 +1,58 @@
+// coroutine_order.cpp - prints in which order three coroutines on one thread go on, and what they have queued has run;
+// same_order.sh compares runs.
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/fill.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
+#include <weir/when_all_values.hpp>
+
+namespace {
+
+class noted_order {
+ public:
+  void note(int number) {
+    const std::lock_guard hold{lock_};
+    numbers_.push_back(number);
+  }
+  void print() const {
+    for (const int number : numbers_) std::printf("%d ", number);
+    std::printf("\n");
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<int> numbers_;
+};
+
+weir::task<> work(weir::stream_ref s, noted_order& order, int who) {
+  constexpr int rounds = 8;
+  weir::pinned_buffer<int> words{1000};
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < round; ++i) weir::fill(s, words, i);
+    weir::launch_host(s, [&order, who, round] { order.note(1000 + 100 * who + round); });
+    co_await s.completion();
+    order.note(100 * who + round);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const weir::device gpu;
+  noted_order order;
+  weir::stream a{gpu};
+  weir::stream b{gpu};
+  weir::stream c{gpu};
+  weir::sync_wait(weir::when_all(work(a, order, 1), work(b, order, 2), work(c, order, 3)));
+  order.print();
+  return EXIT_SUCCESS;
+}
