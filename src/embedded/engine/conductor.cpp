@@ -63,6 +63,8 @@ void conductor::conduct(point until) noexcept {
 stepped conductor::step_for(point until) noexcept {
   auto moved = stepped::nothing;
   ++waiting_in_step_;
+  // A thread that makes one step after the other would have the lock again before the patient one has woken up.
+  while (patient_waits_.load(std::memory_order_relaxed)) std::this_thread::sleep_for(20us);
   {
     const std::lock_guard lock{stepping_};
     const bool aside = schedule_.kind == schedule_kind::random || random_() % 8 == 0;
@@ -174,7 +176,9 @@ void conductor::make_patient_steps() noexcept {
     for (auto moved = stepped::short_work; moved != stepped::nothing && clock::now() < end;) {
       std::unique_lock lock{stepping_, std::defer_lock};
       if (!is_silent) {
+        patient_waits_ = true;
         lock.lock();
+        patient_waits_ = false;
       } else if (!lock.try_lock() || submissions_.load() != submissions || waits_.load() != waits) {
         break;
       }

@@ -67,6 +67,7 @@ class conductor {
   std::atomic<std::uint64_t> submissions_{0};     // so far
   std::atomic<std::uint64_t> waits_{0};           // steps so far of threads that wait
   std::atomic<int> waiting_in_step_{0};           // of these threads; a step may take long: that is not silence
+  std::atomic<bool> patient_waits_{false};        // the patient thread, for its turn
   std::atomic<pthread_t> first_thread_{};         // that was active
   std::atomic<bool> several_threads_{false};      // have been
   std::atomic<bool> patient_thread_started_{false};
