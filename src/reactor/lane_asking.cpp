@@ -163,7 +163,7 @@ void lane::fail(errc outcome, waiter_list& due) noexcept {
   const std::lock_guard hold{ring_lock_};
   failure_.store(outcome, std::memory_order_release);
   first_awaited_ = none;
-  for (std::uint64_t at = ring_.begin(); at != ring_.end(); ++at) {
+  for (std::uint64_t at = ring_.begin(); at < ring_.end(); ++at) {
     take_waiters(ring_[at], outcome, due);
     if (owns_marks()) free_.push_back(to_event(ring_[at].what));
   }
