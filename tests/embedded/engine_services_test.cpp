@@ -2,13 +2,10 @@
 #include "embedded/services.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <latch>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -44,11 +41,6 @@ struct noting : engine_notice {
 
 class EngineServices : public memory_test {
  protected:
-  static bool steps_are_left_to_those_who_wait() {
-    const char* const schedule = std::getenv("WEIR_EMBEDDED_SCHEDULE");
-    const std::string_view in_use = schedule != nullptr ? schedule : "";
-    return in_use.starts_with("late") || in_use.starts_with("random");
-  }
   work_point end_of(CUstream stream) const {
     work_point end;
     work_home home;
@@ -180,41 +172,6 @@ TEST_F(EngineServices, AnEventOfSeveralProcessesHasNoEnd) {
   work_home home;
   EXPECT_EQ(engine.end_of_event(event, end, home), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
-}
-
-TEST_F(EngineServices, HelpDoesNotWait) {
-  const test_stream s;
-  held h{s};
-  const work_point end = end_of(s);
-  engine.help(end);
-  EXPECT_FALSE(engine.reached(end));
-  h.open();
-  while (!engine.reached(end)) engine.help(end);
-  EXPECT_EQ(engine.help(end), steps_are_left_to_those_who_wait());
-}
-
-// Who has a deadline looks at it in between.
-TEST_F(EngineServices, HelpDoesNotTakeLong) {
-  if (!steps_are_left_to_those_who_wait()) GTEST_SKIP() << "workers run it meanwhile";
-  constexpr int all = 50;
-  const test_stream s;
-  held h{s};  // none of them runs while they are queued
-  std::atomic<int> ended{0};
-  for (int i = 0; i < all; ++i) {
-    const auto take_a_while = [](void* counter) {
-      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
-      while (std::chrono::steady_clock::now() < until) {
-      }
-      ++*static_cast<std::atomic<int>*>(counter);
-    };
-    ASSERT_EQ(driver.cuLaunchHostFunc(s, take_a_while, &ended), CUDA_SUCCESS);
-  }
-  const work_point end = end_of(s);
-  h.open();
-  engine.help(end);
-  EXPECT_LT(ended, all);
-  engine.wait(end);
-  EXPECT_EQ(ended, all);
 }
 
 TEST_F(EngineServices, ANoticeIsToldOnce) {
