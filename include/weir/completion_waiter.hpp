@@ -51,9 +51,9 @@ struct wait_timer {
 [[nodiscard]] WEIR_EXPORT errc known_outcome(const lane& where, unsigned long long ticket) noexcept;
 // The same after asking the driver, if nothing is known. cuEventQuery.
 [[nodiscard]] WEIR_EXPORT errc ask_outcome(lane& where, unsigned long long ticket) noexcept;
-// The same, unless the reactor's thread just now asks for others who wait for no later point: it will notice by itself, and a
-// question more would cost as much as all the rest. For what has just been made: whoever knows anything else to be done may
-// rely on going on at once.
+// The same, unless the reactor's thread looks after others who wait for no later point, without a pause or between sleeps: it
+// will notice by itself, and a question more would cost as much as all the rest. For what has just been made: whoever knows
+// anything else to be done may rely on going on at once.
 [[nodiscard]] WEIR_EXPORT errc ask_unless_others_do(lane& where, unsigned long long ticket) noexcept;
 
 // Has the waiter told when the point is settled. False if it is: `outcome` then says how, and nobody is told. Begins the

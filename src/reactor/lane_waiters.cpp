@@ -11,6 +11,7 @@ namespace weir::detail {
 
 bool lane::add(completion_waiter& who, std::uint64_t ticket) {
   bool arrives = false;
+  bool is_first = false;
   bool is_told_of = false;
   {
     const std::lock_guard hold{ring_lock_};
@@ -22,7 +23,8 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
     who.next = at.first;
     if (at.first != nullptr) at.first->previous = &who;
     at.first = &who;
-    if (ticket < first_awaited_) first_awaited_ = ticket;
+    is_first = ticket < first_awaited_;
+    if (is_first) first_awaited_ = ticket;
     who.loop = nullptr;
     if (who.by == teller::loop) run_loop::join(who, *this);
     is_told_of = is_told();
@@ -34,6 +36,8 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
     arm();
   } else if (arrives) {
     home().arrive(*this);
+  } else if (is_first) {
+    home().look_sooner();
   }
   return true;
 }

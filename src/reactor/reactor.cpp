@@ -29,7 +29,7 @@ constinit thread_local reactor* driven_here = nullptr;
 reactor& reactor::of(int device) {
   std::atomic<reactor*>& place = reactors[static_cast<std::size_t>(device) % most_devices];
   if (reactor* const there = place.load(std::memory_order_acquire)) return *there;
-  auto* const made = new reactor;
+  auto* const made = new reactor{device};
   reactor* before = nullptr;
   if (!place.compare_exchange_strong(before, made, std::memory_order_acq_rel)) {
     delete made;
@@ -224,6 +224,7 @@ void reactor::stop_all() noexcept {
     reactor* const one = place.load(std::memory_order_acquire);
     if (one == nullptr) continue;
     one->ended_.store(true);
+    one->faults_.end();
     one->signal();
     while (of_own_thread() == nullptr && !one->outside_.load()) sched_yield();
   }

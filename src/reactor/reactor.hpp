@@ -2,8 +2,10 @@
 #pragma once
 
 #include "driver/spin_lock.hpp"
+#include "reactor/fault_watch.hpp"
 #include "reactor/lane.hpp"
 #include "reactor/question_pace.hpp"
+#include "reactor/sleep_lengths.hpp"
 #include "reactor/spin_budget.hpp"
 #include "reactor/timer_queue.hpp"
 #include "reactor/waiter_list.hpp"
@@ -44,13 +46,16 @@ class reactor {
   // Begins the thread, if there is none. Throws std::system_error.
   void start_thread();
 
-  // Does its thread ask, without sleeping?
+  // Does its thread ask, without a pause or between sleeps?
   [[nodiscard]] bool is_asking() const noexcept {
-    return !outside_.load() && needs_.load() > 0 && drivers_.load() == 0;
+    return (!outside_.load() || asleep_.load() != 0) && needs_.load() > 0 && drivers_.load() == 0;
   }
 
   // A lane has its first waiter.
   void arrive(lane& one) noexcept;
+
+  // Somebody waits for less than those did whom the thread has seen: it may sleep for as long as suits them.
+  void look_sooner() noexcept { signal(); }
 
   // So many more or fewer need the thread: those who wait without a thread of their own, and threads that sleep. For the
   // latter it asks the driver also where somebody else drives, who may be one of them.
@@ -80,7 +85,7 @@ class reactor {
   lane* spare_lanes = nullptr;  // lane_pool.cpp's, under its lock
 
  private:
-  reactor() = default;
+  explicit reactor(int device) noexcept : device_{device} {}
   void signal() noexcept;
   void append(lane& one) noexcept;
   [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
@@ -91,13 +96,18 @@ class reactor {
   static void stop_all() noexcept;
   [[nodiscard]] bool is_over_for_this_thread() const noexcept;
   void run() noexcept;
+  [[nodiscard]] long long next_sleep(long long since, long long now) noexcept;
+  static void be_alarmed(void* self) noexcept;
   [[nodiscard]] bool wait_for_more(long long since, std::uint32_t seen) noexcept;
 
+  const int device_;
   std::atomic<lane*> arrivals_{nullptr};  // a stack
 
   alignas(64) spin_lock driving_;  // held while a lane is asked, never while anybody is told
-  question_pace pace_;             // the thread's
-  lane* first_ = nullptr;          // those that somebody waits in; whoever was asked goes to the end
+  question_pace pace_;             // the thread's, as the next
+  sleep_lengths sleeps_;
+  int long_sleeps_ = 0;
+  lane* first_ = nullptr;  // those that somebody waits in; whoever was asked goes to the end
   lane* last_ = nullptr;
   std::size_t lanes_ = 0;
   std::atomic<long long> asked_at_once_{0};
@@ -110,6 +120,9 @@ class reactor {
   std::atomic<bool> any_due_{false};
 
   timer_queue timers_;
+
+  fault_watch faults_{{&reactor::be_alarmed, this}};
+  std::atomic<long long> alarmed_until_{0};
 
   std::atomic<int> sleepers_{0};
   std::atomic<int> drivers_{0};

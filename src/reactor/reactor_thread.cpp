@@ -4,11 +4,11 @@
 #include "driver/at_exit.hpp"
 #include "driver/forked_child.hpp"
 #include "driver/futex.hpp"
+#include "driver/signals_blocked.hpp"
 #include "driver/table.hpp"
 #include "reactor/clock.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -20,31 +20,16 @@ namespace weir::detail {
 namespace {
 
 constexpr long long microsecond = 1'000;
-// A fault is to be told within a millisecond, and a longer sleep would save next to nothing.
-constexpr long long shortest_sleep = 20 * microsecond;
-constexpr long long longest_sleep = 800 * microsecond;
 // Where nobody needs it, but somebody may soon.
 constexpr long long awake_without_need = 50 * microsecond;
+// To begin a watch for faults takes 10 to 20 ms of a processor.
+constexpr int sleeps_until_watched = 500;
+// After an alarm: a driver may take its time until it has to say something about the fault.
+constexpr long long alarmed_for = 2'000'000 * microsecond;
 // What the kernel may add to a sleep; 50 us by default, more than most sleeps here.
 constexpr unsigned long slack_nanoseconds = 1'000;
 
 constinit thread_local reactor* own_thread = nullptr;
-
-// A thread that begins now takes none of the program's signals.
-class signals_blocked {
- public:
-  signals_blocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-  ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -87,7 +72,10 @@ void reactor::run() noexcept {
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();
-      if (told != 0) budget.learn(now - since);
+      if (told != 0) {
+        budget.learn(now - since);
+        sleeps_.learn(now - since);
+      }
       since = now;
       continue;
     }
@@ -97,9 +85,26 @@ void reactor::run() noexcept {
   outside_.store(true);
 }
 
-// Spins for as long as that pays, and asks the less often the longer it takes; then sleeps, a quarter of what has passed
-// already, so that the end is noticed at most that much late; where nobody needs it, until somebody does. True if the next questions
-// are a trial.
+// For so long to sleep, while somebody waits since then. Faults are looked for until it is known that they are told of: that
+// is begun once looks have cost as much.
+long long reactor::next_sleep(long long since, long long now) noexcept {
+  const bool are_told = faults_.is_on() && now >= alarmed_until_.load(std::memory_order_relaxed);
+  const long long length = sleeps_.next(now - since, are_told);
+  if (length >= sleep_lengths::longest_blind) {
+    long_sleeps_ = std::min(long_sleeps_ + 1, sleeps_until_watched);
+    if (long_sleeps_ == sleeps_until_watched) faults_.want(device_);
+  }
+  return length;
+}
+
+void reactor::be_alarmed(void* self) noexcept {
+  auto& me = *static_cast<reactor*>(self);
+  me.alarmed_until_.store(steady_nanoseconds() + alarmed_for, std::memory_order_relaxed);
+  me.signal();
+}
+
+// Spins for as long as that pays, and asks the less often the longer it takes; then sleeps between questions; where nobody needs
+// it, until somebody does. True if the next questions are a trial.
 bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
   const bool stands_back = drivers_.load() > 0;
@@ -119,7 +124,12 @@ bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   // Lanes whose waiters were all taken back are let go of.
   if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return false;
   const long long next = timers_.earliest();
-  long long limit = needed ? std::clamp((now - since) / 4, shortest_sleep, longest_sleep) : timer_queue::never;
+  long long limit = timer_queue::never;
+  if (needed) {
+    limit = next_sleep(since, now);
+  } else {
+    faults_.let_be();
+  }
   if (next != timer_queue::never) limit = std::min(limit, std::max(next - now, 0LL));
   if (limit == 0) return false;
   asleep_.store(1);

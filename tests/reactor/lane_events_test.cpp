@@ -65,6 +65,7 @@ TEST_F(LaneEvents, OfALaneThatHasFailedEnd) {
 TEST(LeftEvent, EndsWithItsLane) {
   static std::atomic<abi::CUevent> left{nullptr};
   static std::atomic<bool> ended{false};
+  ended = false;
   const own_table table{[](driver_table& t) {
     t.cuEventDestroy_v2 = [](abi::CUevent event) {
       const abi::CUresult answer = own_table::below().cuEventDestroy_v2(event);

@@ -148,6 +148,40 @@ TEST(Lane, WhatIsDoneGoesOnAtOnceAlsoBehindOthers) {
   }
 }
 
+// The thread looks for those that waited before, without a pause or between sleeps. While it falls asleep or wakes up it is not
+// relied upon.
+TEST(Lane, WhatIsJustMadeIsNotAskedAboutBehindOthersWhoWait) {
+  static std::atomic<int> by_this_thread{0};
+  static std::atomic<bool> by_the_other{false};
+  static std::thread::id self;
+  self = std::this_thread::get_id();
+  const own_table table{[](driver_table& t) {
+    t.cuEventQuery = [](abi::CUevent event) {
+      if (std::this_thread::get_id() == self) {
+        ++by_this_thread;
+      } else {
+        by_the_other = true;
+      }
+      return own_table::below().cuEventQuery(event);
+    };
+  }};
+  constexpr int behind = 1'000;
+  const stream s{device{}};
+  std::atomic<int> told{0};
+  gate held{s};
+  const auto await_what_is_just_made = [&]() -> detached {
+    co_await s.completion();
+    ++told;
+  };
+  await_what_is_just_made();
+  while (!by_the_other) std::this_thread::yield();
+  by_this_thread = 0;
+  for (int i = 0; i < behind; ++i) await_what_is_just_made();
+  EXPECT_LE(by_this_thread, behind / 4);
+  held.open();
+  while (told != behind + 1) std::this_thread::yield();
+}
+
 // Those of earlier rounds are done, those of this one stand behind them.
 TEST(Lane, AsksAFewQuestionsForManyPointsThatNobodyAwaits) {
   constexpr int rounds = 20;
