@@ -59,14 +59,15 @@ class WEIR_EXPORT completion {
   }
 
   // co_await c: until the work is done; throws as wait() does. What is done goes on at once; of a temporary, as in co_await
-  // s.completion(), the driver is not asked where the reactor's thread asks for others of the stream just then.
-  [[nodiscard]] auto operator co_await() const& noexcept { return detail::completion_awaiter{*this, call_site{}}; }
+  // s.completion(), the driver is not asked where the reactor's thread looks after others who wait for earlier work of the
+  // stream.
+  [[nodiscard]] auto operator co_await() const& noexcept { return detail::completion_awaiter{*this}; }
   [[nodiscard]] auto operator co_await() const&& noexcept {
-    return detail::completion_awaiter{*this, call_site{}, detail::freshness::just_made};
+    return detail::completion_awaiter{*this, detail::freshness::just_made};
   }
 
   // co_await c.outcome(): the same as a code, thrown nowhere: success, or what the work failed with.
-  [[nodiscard]] auto outcome() const noexcept { return detail::outcome_awaiter{*this, call_site{}}; }
+  [[nodiscard]] auto outcome() const noexcept { return detail::outcome_awaiter{*this}; }
 
   // co_await c.on(executor): resumes where the executor says. If there is nothing to wait for, it goes on where it is.
   template <executor E>

@@ -24,10 +24,10 @@ namespace detail {
 // temporary, which has mostly just been made.
 enum class freshness : unsigned char { any, just_made };
 
-// Suspends a coroutine until a completion is settled.
+// Suspends a coroutine until a completion is settled. It is part of the coroutine's frame, so it is kept small.
 class WEIR_EXPORT completion_awaiter : protected completion_waiter {
  public:
-  completion_awaiter(const completion& awaited, call_site at, freshness is = freshness::any) noexcept;
+  explicit completion_awaiter(const completion& awaited, freshness is = freshness::any) noexcept;
   completion_awaiter(const completion_awaiter&) = delete;
   completion_awaiter& operator=(const completion_awaiter&) = delete;
 
@@ -36,12 +36,13 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
     return suspend(awaiting, &resume, teller::loop);
   }
   // Throws what the work failed with, or what a host function of the stream has thrown.
-  void await_resume() const;
+  void await_resume() const { throw_failure({}); }
 
  protected:
   using told_function = void (*)(completion_waiter& self, errc outcome) noexcept;
   [[nodiscard]] bool suspend(std::coroutine_handle<> awaiting, told_function told, teller by);
   [[nodiscard]] errc settled() const noexcept { return outcome; }
+  void throw_failure(call_site at) const;
   static completion_awaiter& of(completion_waiter& self) noexcept { return static_cast<completion_awaiter&>(self); }
   static void resume(completion_waiter& self, errc outcome) noexcept;
 
@@ -49,10 +50,10 @@ class WEIR_EXPORT completion_awaiter : protected completion_waiter {
 
  private:
   lane* where_;
-  unsigned long long ticket_;
-  [[no_unique_address]] call_site at_;  // what is left of it has room for the next
   freshness is_;
 };
+
+static_assert(sizeof(completion_awaiter) <= 10 * sizeof(void*));
 
 // The same; gives the code and throws nothing.
 struct outcome_awaiter : completion_awaiter {
@@ -65,10 +66,11 @@ template <executor E>
 class executor_awaiter : public completion_awaiter {
  public:
   executor_awaiter(const completion& awaited, E to, call_site at) noexcept
-      : completion_awaiter{awaited, at}, to_{std::move(to)} {}
+      : completion_awaiter{awaited}, to_{std::move(to)}, at_{at} {}
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> awaiting) {
     return suspend(awaiting, &hand_on, teller::own);
   }
+  void await_resume() const { throw_failure(at_); }
 
  private:
   // The coroutine may go on, and end this awaiter, before the executor has returned.
@@ -81,6 +83,7 @@ class executor_awaiter : public completion_awaiter {
   }
 
   E to_;
+  call_site at_;
 };
 
 // The same with an end; gives whether the work was done by then.

@@ -116,7 +116,7 @@ class [[nodiscard]] future {
 
   [[nodiscard]] auto operator co_await() & {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.completion(), call_site{}}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.completion()}, of{f} {}
       T& await_resume() const {
         completion_awaiter::await_resume();
         return of.value();
@@ -127,7 +127,7 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.completion(), call_site{}}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.completion()}, of{f} {}
       T await_resume() const {
         completion_awaiter::await_resume();
         return of.take();

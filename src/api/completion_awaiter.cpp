@@ -24,12 +24,13 @@ stream_identity identity_of(const lane_place& place) noexcept {
 }  // namespace
 
 void throw_outcome(const lane* where, unsigned long long ticket, errc outcome, const char* call, call_site at) {
+  if (outcome == errc::success && host_failures_waiting.load(std::memory_order_acquire) == 0) [[likely]] {
+    return;
+  }
   const bool has_stream = where != nullptr && !in_forked_child();  // whose locks may be held by nobody
   const lane_place place = has_stream ? where->place_of(ticket) : lane_place{};
   if (outcome == errc::success) {
-    if (is_open(place.stream) && host_failures_waiting.load(std::memory_order_acquire) != 0) {
-      throw_host_failures(identity_of(place));
-    }
+    if (is_open(place.stream)) throw_host_failures(identity_of(place));
     return;
   }
   fail(outcome, call, is_open(place.stream) ? subject{stream_ref{place.stream}} : subject{}, at);
@@ -46,14 +47,16 @@ bool limited_awaiter::await_resume() const {
   return true;
 }
 
-completion_awaiter::completion_awaiter(const completion& awaited, call_site at, freshness is) noexcept
-    : where_{awaited.where_}, ticket_{awaited.ticket_}, at_{at}, is_{is} {}
+completion_awaiter::completion_awaiter(const completion& awaited, freshness is) noexcept
+    : where_{awaited.where_}, is_{is} {
+  ticket = awaited.ticket_;
+}
 
 bool completion_awaiter::await_ready() noexcept {
   if (where_ == nullptr) {
     outcome = errc::success;
   } else {
-    outcome = is_ == freshness::just_made ? ask_unless_others_do(*where_, ticket_) : ask_outcome(*where_, ticket_);
+    outcome = is_ == freshness::just_made ? ask_unless_others_do(*where_, ticket) : ask_outcome(*where_, ticket);
   }
   return outcome != errc::not_ready;
 }
@@ -62,12 +65,12 @@ bool completion_awaiter::suspend(std::coroutine_handle<> awaiting, told_function
   awaiting_ = awaiting;
   told = function;
   by = teller_of_it;
-  return add_waiter(*where_, ticket_, *this);
+  return add_waiter(*where_, ticket, *this);
 }
 
 void completion_awaiter::resume(completion_waiter& self, errc) noexcept { of(self).awaiting_.resume(); }
 
-void completion_awaiter::await_resume() const { throw_outcome(where_, ticket_, outcome, "co_await", at_); }
+void completion_awaiter::throw_failure(call_site at) const { throw_outcome(where_, ticket, outcome, "co_await", at); }
 
 void completion_call::begin(const completion& after) {
   lane* const where = completion_access::where(after);
