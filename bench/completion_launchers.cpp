@@ -1,6 +1,7 @@
 // completion_launchers.cpp - what does a thread that launches kernels lose beside a reactor that asks the driver?
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
+#include "driver/spin_lock.hpp"
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -22,7 +23,8 @@ namespace bench {
 namespace {
 
 // Who asks meanwhile whether the work of other streams is done.
-enum class asking { nobody, reactor, query_loop };
+enum class asking { nobody, reactor, query_loop, only_spins };
+constexpr int ways = 4;
 
 // Keeps two streams busy with work that overlaps by half, so that there is always a completion pending, and the reactor,
 // for which such waits are short, spins. The same work is queued, and its completions are made, where nobody asks.
@@ -76,12 +78,15 @@ class background {
     while (pending_.load() != 0) std::this_thread::yield();
   }
 
-  // Without a pause, of an event that stays pending.
+  // Without a pause, of an event that stays pending; or looks at the clock and nothing else.
   void query() {
     const weir::context_scope current{weir::device{}};
     while (!ends_) {
       if (who_ == asking::query_loop) {
         static_cast<void>(raw().cuEventQuery(asked_));
+      } else if (who_ == asking::only_spins) {
+        weir::detail::pause();
+        static_cast<void>(clock::now());
       } else {
         std::this_thread::sleep_for(std::chrono::microseconds{100});
       }
@@ -102,15 +107,16 @@ class background {
 
 constexpr const char* source = R"(extern "C" __global__ void nothing() {})";
 
-// Percent of the launches that a thread makes a second where nobody asks. The three take turns; of each, the median of
+// Percent of the launches that a thread makes a second where nobody asks. They take turns; of each, the median of
 // many short runs.
 struct losses {
   double beside_reactor;
   double beside_query_loop;
+  double beside_spinning;
 };
 
 losses measure(std::chrono::microseconds of_work) {
-  constexpr int rounds = 60;
+  constexpr int rounds = 200;
   constexpr int launches = 400;
   const weir::device gpu;
   const weir::stream stream{gpu};
@@ -119,9 +125,9 @@ losses measure(std::chrono::microseconds of_work) {
   weir::launch(stream, {}, nothing);
   stream.sync();
   background others{of_work};
-  std::vector<double> times[3];
-  for (int round = 0; round < 3 * rounds; ++round) {
-    const int turn = round % 3;
+  std::vector<double> times[ways];
+  for (int round = 0; round < ways * rounds; ++round) {
+    const int turn = round % ways;
     others.let(static_cast<asking>(turn));
     times[turn].push_back(time_once([&] {
       for (int i = 0; i < launches; ++i) weir::launch(stream, {}, nothing);
@@ -130,7 +136,7 @@ losses measure(std::chrono::microseconds of_work) {
   }
   const double alone = median(times[0]);
   const auto loss = [&](asking who) { return (1 - alone / median(times[static_cast<int>(who)])) * 100; };
-  return {loss(asking::reactor), loss(asking::query_loop)};
+  return {loss(asking::reactor), loss(asking::query_loop), loss(asking::only_spins)};
 }
 
 const losses& measured(std::chrono::microseconds of_work) {
@@ -149,6 +155,10 @@ void add_figures(std::vector<registration>& to, const std::string& name, std::ch
                          .unit = "% beside a query loop",
                          .runs_on = on::gpu,
                          .measure = [=] { return measured(of_work).beside_query_loop; }});
+  to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/spinning",
+                         .unit = "% beside a thread that only spins",
+                         .runs_on = on::gpu,
+                         .measure = [=] { return measured(of_work).beside_spinning; }});
 }
 
 const std::vector<registration> figures = [] {

@@ -58,9 +58,13 @@ void requests::begin(work& of) const {
 
 void requests::queue_each(const work& of, const weir::stream& stream) const {
   weir::copy(stream, of.asked, of.there);
+  launch(of, stream);
+  weir::copy(stream, of.there, of.answered);
+}
+
+void requests::launch(const work& of, const weir::stream& stream) const {
   weir::launch(stream, {.grid = {words / threads_each}, .block = {threads_each}}, answer_, of.there.data(),
                static_cast<unsigned>(words));
-  weir::copy(stream, of.there, of.answered);
 }
 
 weir::completion requests::queue(std::size_t place) {
@@ -89,6 +93,29 @@ void requests::queue_raw(std::size_t place) {
   ok(table.cuLaunchKernel(answer_.get(), words / threads_each, 1, 1, threads_each, 1, 1, 0, stream, parameters,
                           nullptr));
   ok(table.cuMemcpyDtoHAsync_v2(of.answered.data(), address(of.there), of.there.size_bytes(), stream));
+}
+
+void requests::queue_together(std::span<const std::size_t> places, const weir::stream& stream, together& copies) {
+  copies.in.clear();
+  copies.out.clear();
+  for (const std::size_t place : places) {
+    work& of = work_[place];
+    begin(of);
+    if (how_ == queued::from_graph) {
+      of.all->launch(stream);
+    } else {
+      copies.in.add(of.asked, of.there);
+      copies.out.add(of.there, of.answered);
+    }
+  }
+  if (how_ == queued::from_graph) return;
+  copies.in.enqueue(stream);
+  for (const std::size_t place : places) launch(work_[place], stream);
+  copies.out.enqueue(stream);
+}
+
+void requests::sync() const {
+  for (const weir::stream& each : streams_) ok(raw().cuStreamSynchronize(each.get()));
 }
 
 void requests::check(std::size_t place) const {

@@ -9,6 +9,7 @@
 #include <vector>
 #include <weir/buffer.hpp>
 #include <weir/completion.hpp>
+#include <weir/copy_batch.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/kernel.hpp>
 #include <weir/pinned_buffer.hpp>
@@ -17,6 +18,12 @@
 namespace bench {
 
 enum class queued { each_time, from_graph };
+
+// The copies of requests that are queued together; good for others when those are done.
+struct together {
+  weir::copy_batch in;
+  weir::copy_batch out;
+};
 
 // The memory of requests that are under way at a time, over at most 32 streams. Each place serves one request at a time;
 // different places from different threads.
@@ -28,7 +35,12 @@ class requests {
   // Queues the work of another request: through weir, or by the driver's own calls.
   [[nodiscard]] weir::completion queue(std::size_t place);
   void queue_raw(std::size_t place);
+  // The work of several in one stream: the copies in by one call, a kernel for each, and the copies out by one call.
+  void queue_together(std::span<const std::size_t> places, const weir::stream& stream, together& copies);
   [[nodiscard]] const weir::stream& stream_of(std::size_t place) const { return streams_[place % streams_.size()]; }
+
+  // Returns when all that was queued is done, and so are the host functions behind it.
+  void sync() const;
 
   // Throws if the answer is not that of the request that was queued last, and is done.
   void check(std::size_t place) const;
@@ -47,6 +59,7 @@ class requests {
   };
   void begin(work& of) const;
   void queue_each(const work& of, const weir::stream& stream) const;
+  void launch(const work& of, const weir::stream& stream) const;
 
   weir::kernel answer_;
   weir::pinned_buffer<float> asked_;

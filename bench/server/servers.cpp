@@ -4,6 +4,7 @@
 #include "completion/detached.hpp"
 #include "harness/raw.hpp"
 #include "peers/host_wakers.hpp"
+#include "server/gathering.hpp"
 
 #include <thread>
 #include <utility>
@@ -18,7 +19,7 @@ namespace {
 
 // Wait: queues a request, and gives what is awaited then.
 template <class Wait>
-detached serve(requests& all, std::size_t place, record& to, Wait wait) {
+weir::task<> serve(requests& all, std::size_t place, record& to, Wait wait) {
   while (to.goes_on()) {
     const auto began = clock::now();
     co_await wait(place);
@@ -28,9 +29,11 @@ detached serve(requests& all, std::size_t place, record& to, Wait wait) {
   to.leave();
 }
 
+detached begin(weir::task<> work) { co_await std::move(work); }
+
 template <class Wait>
 void serve_all(requests& all, record& to, Wait wait) {
-  for (std::size_t i = 0; i < all.places(); ++i) serve(all, i, to, wait);
+  for (std::size_t i = 0; i < all.places(); ++i) begin(serve(all, i, to, wait));
   to.wait();
 }
 
@@ -61,24 +64,40 @@ void run_coroutines_on(std::size_t threads, requests& all, record& to) {
 }
 
 // Each of the threads asks for itself, and resumes its own.
-weir::task<> serve_here(requests& all, std::size_t place, record& to) {
-  while (to.goes_on()) {
-    const auto began = clock::now();
-    co_await all.queue(place);
-    to.note(place, began);
-    all.check(place);
-  }
-  to.leave();
-}
-
 void run_coroutines_in(std::size_t threads, requests& all, record& to) {
   std::vector<std::jthread> loops;
   for (std::size_t first = 0; first < threads; ++first) {
     loops.emplace_back([&all, &to, threads, first] {
       std::vector<weir::task<>> mine;
-      for (std::size_t place = first; place < all.places(); place += threads)
-        mine.push_back(serve_here(all, place, to));
+      for (std::size_t place = first; place < all.places(); place += threads) {
+        mine.push_back(serve(all, place, to, [&all](std::size_t of) { return all.queue(of); }));
+      }
       weir::sync_wait(weir::when_all(std::move(mine)));
+    });
+  }
+}
+
+// Those who ask one of the threads, and then the groups that they are answered in, each with a stream of its own. What is begun
+// first has asked when the groups begin.
+template <class Wait>
+std::vector<weir::task<>> gathered(gathering& groups, std::size_t first, std::size_t step, requests& all, record& to,
+                                   Wait wait) {
+  std::vector<weir::task<>> made;
+  for (std::size_t place = first; place < all.places(); place += step) {
+    made.push_back(serve(all, place, to, [&groups](std::size_t of) { return groups.answer(of); }));
+  }
+  const std::size_t streams = (made.size() + gathering::most_together - 1) / gathering::most_together;
+  for (std::size_t i = 0; i < streams; ++i) made.push_back(groups.serve(all.stream_of(first + i * step), wait));
+  return made;
+}
+
+void run_coroutines_gathered(std::size_t threads, requests& all, record& to) {
+  std::vector<std::jthread> loops;
+  for (std::size_t first = 0; first < threads; ++first) {
+    loops.emplace_back([&all, &to, threads, first] {
+      gathering groups{all};
+      const auto wait = [](const weir::stream& of) { return of.completion(); };
+      weir::sync_wait(weir::when_all(gathered(groups, first, threads, all, to, wait)));
     });
   }
 }
@@ -89,6 +108,24 @@ void run_host_functions(std::size_t threads, requests& all, record& to) {
     all.queue_raw(place);
     return host_waker{all.stream_of(place).get(), pool};
   });
+  all.sync();  // the last host functions have left the pool
+}
+
+void run_host_functions_gathered(std::size_t threads, requests& all, record& to) {
+  std::vector<std::jthread> starters;
+  for (std::size_t first = 0; first < threads; ++first) {
+    starters.emplace_back([&all, &to, threads, first] {
+      gathering groups{all};
+      woken_threads one;  // all of this gathering's happens there
+      auto begin_all = [&] {
+        const auto wait = [&one](const weir::stream& of) { return host_waker{of.get(), one}; };
+        for (weir::task<>& each : gathered(groups, first, threads, all, to, wait)) begin(std::move(each));
+      };
+      one.call({[](void* all_of_them) noexcept { (*static_cast<decltype(begin_all)*>(all_of_them))(); }, &begin_all});
+      to.wait();
+      all.sync();
+    });
+  }
 }
 
 void run_threads(requests& all, record& to, unsigned event_flags) {
@@ -126,10 +163,12 @@ std::string text_of(server which) {
     case server::coroutines: return "coroutines";
     case server::coroutines_on_4: return "coroutines_on_4";
     case server::coroutines_in_8: return "coroutines_in_8";
+    case server::coroutines_gathered: return "coroutines_gathered";
     case server::threads: return "threads";
     case server::spinning_threads: return "spinning_threads";
     case server::host_functions: return "host_functions";
     case server::host_functions_on_4: return "host_functions_on_4";
+    case server::host_functions_gathered: return "host_functions_gathered";
     case server::queued_only: return "queued_only";
   }
   return {};
@@ -140,10 +179,12 @@ void run(server which, requests& all, record& to) {
     case server::coroutines: return run_coroutines(all, to);
     case server::coroutines_on_4: return run_coroutines_on(4, all, to);
     case server::coroutines_in_8: return run_coroutines_in(8, all, to);
+    case server::coroutines_gathered: return run_coroutines_gathered(4, all, to);
     case server::threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC);
     case server::spinning_threads: return run_threads(all, to, CU_EVENT_DISABLE_TIMING);
     case server::host_functions: return run_host_functions(1, all, to);
     case server::host_functions_on_4: return run_host_functions(4, all, to);
+    case server::host_functions_gathered: return run_host_functions_gathered(4, all, to);
     case server::queued_only: return run_queued_only(8, all, to);
   }
 }

@@ -44,13 +44,15 @@ class record {
 };
 
 enum class server {
-  coroutines,       // resumed by the reactor's thread, which does all the work of the host
-  coroutines_on_4,  // by four threads that are given them
-  coroutines_in_8,  // by eight threads in sync_wait(), each with coroutines of its own
-  threads,          // one for each place, asleep until its event is reached
+  coroutines,           // resumed by the reactor's thread, which does all the work of the host
+  coroutines_on_4,      // by four threads that are given them
+  coroutines_in_8,      // by eight threads in sync_wait(), each with coroutines of its own
+  coroutines_gathered,  // by four threads in sync_wait(), each of which queues what its own ask for together
+  threads,              // one for each place, asleep until its event is reached
   spinning_threads,
   host_functions,  // one thread is woken and does all the work of the host
   host_functions_on_4,
+  host_functions_gathered,  // four threads that queue together, too
   queued_only,  // eight threads that queue requests and wait for none: what the driver and the device can be given at all
 };
 [[nodiscard]] std::string text_of(server which);
