@@ -13,7 +13,6 @@
 #include <new>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 #include <vector>
 #include <weir/completion.hpp>
 #include <weir/driver.hpp>
@@ -66,7 +65,7 @@ struct tally {
 };
 
 waiting count_end(weir::completion what, tally& in) {
-  co_await std::move(what);  // as in co_await stream.completion()
+  co_await static_cast<weir::completion&&>(what);  // as in co_await stream.completion()
   if (in.resumed.fetch_add(1, std::memory_order_relaxed) + 1 != all) co_return;
   in.last = clock::now();
   in.resumed.fetch_add(1);
