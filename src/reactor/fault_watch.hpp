@@ -12,7 +12,7 @@ namespace weir::detail {
 // A fault is to be told within a millisecond. Who looks for one by himself wakes up that often; where the system tells of
 // them a thread waits for that, while somebody wants it to, and the reactor need not look.
 //
-// It lives for ever, as its thread does. Thread safety: is_on() from any thread; the rest for one.
+// It lives for ever, as its thread does. Thread safety: is_on() and end() from any thread; the rest for one.
 class fault_watch {
  public:
   // What is called on the thread of the watch when there is a fault.
