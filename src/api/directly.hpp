@@ -15,7 +15,9 @@ namespace weir::detail {
 
 // The driver for a call that means the same inside and outside of captures; null if it is not to be called at once.
 [[nodiscard, gnu::always_inline]] inline const driver_table* directly() noexcept {
-  return inside_host_function ? nullptr : table_in_use.load(std::memory_order_acquire);
+  if (inside_host_function) return nullptr;
+  note_call();
+  return table_in_use.load(std::memory_order_acquire);
 }
 
 // The same for calls that captures have to do with.

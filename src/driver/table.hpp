@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/abi.hpp"
+#include "driver/call_rounds.hpp"
 
 #include <atomic>
 
@@ -30,6 +31,7 @@ inline constinit std::atomic<const driver_table*> table_in_use{nullptr};
   if (table == nullptr) [[unlikely]] {
     return choose_driver();
   }
+  note_call();
   return *table;
 }
 
