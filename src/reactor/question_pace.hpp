@@ -1,18 +1,21 @@
 // reactor/question_pace.hpp - how often to ask a driver that other threads call, too.
 #pragma once
 
+#include "reactor/call_watch.hpp"
+
 #include <algorithm>
+#include <utility>
 
 namespace weir::detail {
 
 // Each question takes the driver's locks and lists away from the processor of a thread that launches, which loses some 0.3 us by
-// that; asked once in 12 us it hardly notices. Where no other thread calls the driver a question costs nobody anything, and the end
+// that; asked once in 16 us it hardly notices. Where no other thread calls the driver a question costs nobody anything, and the end
 // is noticed at once.
 //
-// Which it is shows in a trial, of a question after a short rest and some more without one. Beside a thread that launches the
-// first takes half as long again as the quickest of the others, as it has to fetch the lock from there. How long they take
-// altogether says nothing: that doubles where the other half of the processor's core is busy. Nor does the first after a long
-// rest, or the first of all about an event.
+// Who calls through weir is seen (call_watch.hpp). Whether others do shows in a trial, of a question after a short rest and some
+// more without one. Beside a thread that launches the first takes half as long again as the quickest of the others, as it has to
+// fetch the lock from there. How long they take altogether says nothing: that doubles where the other half of the processor's
+// core is busy. Nor does the first after a long rest, or the first of all about an event.
 //
 // All times are nanoseconds. For one thread.
 class question_pace {
@@ -20,48 +23,54 @@ class question_pace {
   static constexpr int questions_of_trial = 7;
 
   // Do other threads call the driver all the time?
-  [[nodiscard]] bool others_call() const noexcept { return others_call_; }
+  [[nodiscard]] bool others_call() const noexcept { return seen_ == callers_seen::surely || found_to_call_; }
+
+  // Where they are seen to, there are no trials. True if that is other than it was.
+  bool see(callers_seen others) noexcept { return std::exchange(seen_, others) != others; }
 
   // For so long not to ask, at this time after the first question, where so many are asked in a row: work that takes so long is
-  // noticed 1.5 % late at most, or a microsecond; beside others half as late again, or 12 us.
+  // noticed 1.5 % late at most, or a microsecond; beside others half as late again, or 16 us for each question.
   [[nodiscard]] long long rest(long long elapsed, long long now, long long questions) const noexcept {
-    if (now >= next_trial_) return rest_before_trial;
-    if (others_call_) {
-      const long long longest = std::clamp(questions * beside_others, 2 * beside_others, longest_rest);
-      return std::clamp(elapsed / 2, beside_others, longest);
+    if (others_call()) {
+      if (now >= next_trial_ && seen_ == callers_seen::none) return rest_before_trial;
+      const long long shortest = std::clamp(questions, 1LL, 4LL) * beside_others;
+      return std::clamp(elapsed / 2, shortest, std::clamp(questions * beside_others, 2 * beside_others, longest_rest));
     }
+    if (seen_ == callers_seen::perhaps) return std::clamp(questions, 1LL, 3LL) * beside_some;
+    if (now >= next_trial_) return rest_before_trial;
     return std::clamp(elapsed / 64, 0LL, std::clamp(questions * microsecond / 2, microsecond, longest_rest));
   }
 
   // Of a rest, so long it is also if somebody has just begun to wait.
-  [[nodiscard]] long long shortest_rest() const noexcept { return others_call_ ? beside_others : 0; }
+  [[nodiscard]] long long shortest_rest() const noexcept { return others_call() ? beside_others : 0; }
 
   // After so long a rest, which ended now: are the next questions a trial? Not if it was meant to be longer.
   [[nodiscard]] bool begins_trial(long long rested, long long now, long long questions) noexcept {
-    if (rested < rest_before_trial || now - rested < next_trial_) return false;
+    if (seen_ != callers_seen::none || rested < rest_before_trial || now - rested < next_trial_) return false;
     if (now - next_trial_ > longest_memory) forget();
-    next_trial_ = now + (others_call_ ? between_trials_beside_others : between_trials + questions * microsecond / 2);
+    next_trial_ = now + (found_to_call_ ? between_trials_beside_others : between_trials + questions * microsecond / 2);
     return true;
   }
 
   // The first took so long, and the quickest of the others.
   void judge(long long first, long long quickest) noexcept {
-    const int vote = first > quickest + quickest / 4 ? 1 : others_call_ ? -3 : -2;
+    const int vote = first > quickest + quickest / 4 ? 1 : found_to_call_ ? -3 : -2;
     votes_ = std::clamp(votes_ + vote, 0, most_votes);
     // Apart, so that it does not change to and fro.
-    if (votes_ == 0) others_call_ = false;
-    if (votes_ == most_votes) others_call_ = true;
+    if (votes_ == 0) found_to_call_ = false;
+    if (votes_ == most_votes) found_to_call_ = true;
   }
 
  private:
   // What was so when somebody last waited may be so no more.
   void forget() noexcept {
     votes_ = 0;
-    others_call_ = false;
+    found_to_call_ = false;
   }
 
   static constexpr long long microsecond = 1'000;
-  static constexpr long long beside_others = 12 * microsecond;
+  static constexpr long long beside_others = 16 * microsecond;
+  static constexpr long long beside_some = 5 * microsecond;
   static constexpr long long longest_rest = 250 * microsecond;
   static constexpr long long rest_before_trial = microsecond;
   static constexpr long long between_trials = 4 * microsecond;
@@ -70,7 +79,8 @@ class question_pace {
   static constexpr int most_votes = 8;
 
   long long next_trial_ = 0;
-  bool others_call_ = false;
+  callers_seen seen_ = callers_seen::none;
+  bool found_to_call_ = false;
   int votes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver/spin_lock.hpp"
+#include "reactor/call_watch.hpp"
 #include "reactor/fault_watch.hpp"
 #include "reactor/lane.hpp"
 #include "reactor/question_pace.hpp"
@@ -96,6 +97,7 @@ class reactor {
   static void stop_all() noexcept;
   [[nodiscard]] bool is_over_for_this_thread() const noexcept;
   void run() noexcept;
+  [[nodiscard]] bool watch_calls(long long now) noexcept;
   [[nodiscard]] long long next_sleep(long long since, long long now) noexcept;
   static void be_alarmed(void* self) noexcept;
   [[nodiscard]] bool wait_for_more(long long since, std::uint32_t seen) noexcept;
@@ -105,6 +107,8 @@ class reactor {
 
   alignas(64) spin_lock driving_;  // held while a lane is asked, never while anybody is told
   question_pace pace_;             // the thread's, as the next
+  call_watch calls_;
+  std::uint32_t round_of_calls_ = 0;
   sleep_lengths sleeps_;
   int long_sleeps_ = 0;
   lane* first_ = nullptr;  // those that somebody waits in; whoever was asked goes to the end

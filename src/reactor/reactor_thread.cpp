@@ -2,6 +2,7 @@
 #include "reactor/reactor.hpp"
 
 #include "driver/at_exit.hpp"
+#include "driver/call_rounds.hpp"
 #include "driver/forked_child.hpp"
 #include "driver/futex.hpp"
 #include "driver/signals_blocked.hpp"
@@ -75,14 +76,22 @@ void reactor::run() noexcept {
       if (told != 0) {
         budget.learn(now - since);
         sleeps_.learn(now - since);
+        calls_.told(now);
+        static_cast<void>(pace_.see(calls_.seen()));
       }
       since = now;
-      continue;
+      if (!pace_.others_call()) continue;  // else nothing is asked that need not be
     }
     begins_trial = wait_for_more(since, seen);
     if (signals_.load() != seen) since = steady_nanoseconds();
   }
   outside_.store(true);
+}
+
+// True if that is other than it was.
+bool reactor::watch_calls(long long now) noexcept {
+  if (calls_.look(called_since(round_of_calls_), now)) round_of_calls_ = begin_round_of_calls();
+  return pace_.see(calls_.seen());
 }
 
 // For so long to sleep, while somebody waits since then. Faults are looked for until it is known that they are told of: that
@@ -111,15 +120,21 @@ bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const bool needed = stands_back ? sleepers_.load() > 0 : needs_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
-    const long long rest = pace_.rest(now - since, now, questions);
-    const long long shortest = pace_.shortest_rest();
+    long long rest = pace_.rest(now - since, now, questions);
+    long long shortest = pace_.shortest_rest();
+    bool is_as_meant = true;
     long long then = now;
     do {
       pause();
       then = steady_nanoseconds();
+      if (needed && watch_calls(then)) {
+        rest = pace_.rest(now - since, now, questions);
+        shortest = pace_.shortest_rest();
+        is_as_meant = false;
+      }
     } while (then - now < rest && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
              then < timers_.earliest() && (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
-    return needed && pace_.begins_trial(then - now, then, questions);
+    return needed && is_as_meant && pace_.begins_trial(then - now, then, questions);
   }
   // Lanes whose waiters were all taken back are let go of.
   if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return false;

@@ -57,10 +57,10 @@ TEST(QuestionPace, BesideOthersItAsksRarely) {
   asker one;
   one.ask_beside_others();
   EXPECT_TRUE(one.pace.others_call());
-  EXPECT_EQ(one.pace.shortest_rest(), 12'000);
-  EXPECT_EQ(one.rest(0), 12'000);
+  EXPECT_EQ(one.pace.shortest_rest(), 16'000);
+  EXPECT_EQ(one.rest(0), 16'000);
   EXPECT_EQ(one.rest(40'000), 20'000);
-  EXPECT_EQ(one.rest(10'000'000), 24'000);
+  EXPECT_EQ(one.rest(10'000'000), 32'000);
 }
 
 TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
@@ -70,9 +70,10 @@ TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
   EXPECT_EQ(alone.rest(10'000'000, 32), 16'000);
   asker one;
   one.ask_beside_others();
-  EXPECT_EQ(one.rest(0, 20), 12'000);
-  EXPECT_EQ(one.rest(100'000, 20), 50'000);
-  EXPECT_EQ(one.rest(10'000'000, 20), 240'000);
+  EXPECT_EQ(one.rest(0, 2), 32'000);
+  EXPECT_EQ(one.rest(0, 20), 64'000);
+  EXPECT_EQ(one.rest(200'000, 20), 100'000);
+  EXPECT_EQ(one.rest(10'000'000, 15), 240'000);
   EXPECT_EQ(one.rest(10'000'000, 1'000), 250'000);
 }
 
@@ -138,6 +139,35 @@ TEST(QuestionPace, TrialsTakeLittleOfTheTime) {
   }
 }
 
+// Who is seen to call need not be found out.
+TEST(QuestionPace, BesideThoseWhoAreSeenThereAreNoTrials) {
+  question_pace pace;
+  constexpr long long now = 1'000'000;
+  EXPECT_TRUE(pace.see(callers_seen::perhaps));
+  EXPECT_FALSE(pace.others_call());
+  EXPECT_EQ(pace.rest(0, now, 1), 5'000);
+  EXPECT_EQ(pace.rest(0, now, 20), 15'000);
+  EXPECT_EQ(pace.shortest_rest(), 0);
+  EXPECT_FALSE(pace.begins_trial(1'000, now, 1));
+  EXPECT_TRUE(pace.see(callers_seen::surely));
+  EXPECT_FALSE(pace.see(callers_seen::surely));
+  EXPECT_TRUE(pace.others_call());
+  EXPECT_EQ(pace.rest(0, now, 1), 16'000);
+  EXPECT_FALSE(pace.begins_trial(16'000, now, 1));
+  EXPECT_TRUE(pace.see(callers_seen::none));
+  EXPECT_EQ(pace.rest(0, now, 1), 1'000);
+  EXPECT_TRUE(pace.begins_trial(1'000, now, 1));
+}
+
+// They are found and then seen as well, perhaps: what was found stays, and the rest is as long.
+TEST(QuestionPace, ASuspicionChangesNothingOfWhatWasFound) {
+  asker one;
+  one.ask_beside_others();
+  static_cast<void>(one.pace.see(callers_seen::perhaps));
+  EXPECT_TRUE(one.pace.others_call());
+  EXPECT_EQ(one.pace.rest(0, 2'000'000'000, 1), 16'000);
+}
+
 using trials = std::vector<std::tuple<unsigned, unsigned>>;
 
 RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate, (const trials& all)) {
@@ -149,8 +179,8 @@ RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate, (const trials& all))
   static_cast<void>(pace.begins_trial(1'000, now, questions));
   const long long rest = pace.rest(elapsed, now, questions);
   RC_ASSERT(rest >= 0);
-  RC_ASSERT(rest <= std::max(12'000LL, elapsed / 2));
-  RC_ASSERT(rest <= std::min(std::max(2LL, questions) * 12'000, 250'000LL));
+  RC_ASSERT(rest <= std::max(std::min(questions, 4LL) * 16'000, elapsed / 2));
+  RC_ASSERT(rest <= std::min(std::max(2LL, questions) * 16'000, 250'000LL));
 }
 
 }  // namespace
