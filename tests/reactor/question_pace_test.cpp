@@ -93,6 +93,12 @@ TEST(QuestionPace, AProcessorThatIsSlowIsNoOtherThread) {
   EXPECT_FALSE(one.pace.others_call());
 }
 
+TEST(QuestionPace, AFirstQuestionThatTakesALittleLongerMeansNothing) {
+  asker one;
+  one.ask(quick * 4 / 3, 10'000'000);
+  EXPECT_FALSE(one.pace.others_call());
+}
+
 TEST(QuestionPace, WhereOthersHaveEndedItSoonAsksQuicklyAgain) {
   asker one;
   one.ask_beside_others();
