@@ -61,12 +61,12 @@ double processor_share(const Work& work) {
   return std::chrono::duration<double, std::nano>{processor_clock::now() - used}.count() / time * 100;
 }
 
-// The second time: where waits are long a watch for faults is begun once, which takes 10 to 20 ms of a processor.
 struct long_waits {
   double unawaited;
   double awaited;
 };
 
+// The second time: where waits are long a watch for faults is begun once, which takes 10 to 20 ms of a processor.
 const long_waits& measured() {
   static const long_waits known = [] {
     run_long_work();

@@ -20,6 +20,7 @@ class call_watch {
 
   // Somebody was told at this time: what is called now may be for that.
   void told(long long now) noexcept {
+    if (now - judged_ > longest_memory) forget();
     open(now);
     is_open_ = false;
     if (!is_sure_) in_a_row_ = 0;

@@ -29,7 +29,8 @@ class question_pace {
   bool see(callers_seen others) noexcept { return std::exchange(seen_, others) != others; }
 
   // For so long not to ask, at this time after the first question, where so many are asked in a row: work that takes so long is
-  // noticed 1.5 % late at most, or a microsecond; beside others half as late again, or 16 us for each question.
+  // noticed 1.5 % late at most, or a microsecond; beside others half as late again, or 16 us for
+  // each of up to four questions; 5 us for each of up to three where that is a suspicion.
   [[nodiscard]] long long rest(long long elapsed, long long now, long long questions) const noexcept {
     if (others_call()) {
       if (now >= next_trial_ && seen_ == callers_seen::none) return rest_before_trial;

@@ -76,9 +76,9 @@ void reactor::run() noexcept {
       if (told != 0) {
         budget.learn(now - since);
         sleeps_.learn(now - since);
-        calls_.told(now);
-        static_cast<void>(pace_.see(calls_.seen()));
       }
+      calls_.told(now);
+      static_cast<void>(pace_.see(calls_.seen()));
       since = now;
       if (!pace_.others_call()) continue;  // else nothing is asked that need not be
     }

@@ -128,6 +128,18 @@ TEST(CallWatch, ForgetsWhatWasLongAgo) {
   EXPECT_EQ(one.watch.seen(), callers_seen::none);
 }
 
+// Where everybody is told at once nobody looks at the rounds.
+TEST(CallWatch, ForgetsAlsoWhereItIsOnlyTold) {
+  looker one;
+  one.look(100'000, launch);
+  ASSERT_EQ(one.watch.seen(), callers_seen::surely);
+  for (int i = 0; i < 100; ++i) {
+    one.be_away(16'000);
+    one.tell();
+  }
+  EXPECT_EQ(one.watch.seen(), callers_seen::none);
+}
+
 // The thread had no processor, or was in the program's code: the round was too long to say anything.
 TEST(CallWatch, DoesNotCountARoundThatItMissed) {
   looker one;
