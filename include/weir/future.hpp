@@ -79,7 +79,7 @@ class [[nodiscard]] future {
 
   // The end of the work.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const { return state(at).after; }
-  operator weir::completion() const { return completion(); }
+  operator weir::completion() const { return completion(call_site{}); }
 
   [[nodiscard]] bool done(call_site at = call_site::current()) const { return completion(at).done(at); }
   [[nodiscard]] errc status(call_site at = call_site::current()) const { return completion(at).status(); }
@@ -116,7 +116,7 @@ class [[nodiscard]] future {
 
   [[nodiscard]] auto operator co_await() & {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.completion()}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.completion(call_site{})}, of{f} {}
       T& await_resume() const {
         completion_awaiter::await_resume();
         return of.value();
@@ -127,7 +127,7 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.completion()}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.completion(call_site{})}, of{f} {}
       T await_resume() const {
         completion_awaiter::await_resume();
         return of.take();

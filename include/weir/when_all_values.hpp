@@ -166,7 +166,7 @@ template <class... T>
 requires(sizeof...(T) != 0 &&
          !(std::is_void_v<T> && ...)) task<detail::value_tuple<T...>> when_all(future<T>&&... all) {
   return [](future<T>... kept) -> task<detail::value_tuple<T...>> {
-    co_await when_all(kept.completion()...);
+    co_await when_all(weir::completion{kept}...);
     co_return detail::values_of(kept...);
   }(std::move(all)...);
 }

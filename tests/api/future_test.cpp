@@ -99,6 +99,25 @@ TEST_P(Future, AnswersClosedWithoutAValue) {
   EXPECT_EQ(result_of([&] { static_cast<void>(moved.get()); }), errc::closed);
 }
 
+// The line of a co_await is not known: none is better than one of weir's own.
+task<> awaits(future<result>& f) { co_await f; }
+task<> awaits_the_value(future<result>& f) { co_await std::move(f); }
+task<> awaits_with_another(future<result>& f) { co_await when_all(std::move(f), future<result>{std::move(f)}); }
+
+TEST_P(Future, AwaitedWithoutAValueNamesNoLineOfWeirs) {
+  future<result> f = seven(s);
+  const future<result> moved = std::move(f);
+  for (const auto awaiting : {awaits, awaits_the_value, awaits_with_another}) {
+    const auto failure = test::failure_of([&] { sync_wait(awaiting(f)); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code(), errc::closed);
+    EXPECT_STREQ(failure->where().file_name(), "");
+  }
+  const auto failure = test::failure_of([&] { static_cast<void>(completion{f}); });
+  ASSERT_TRUE(failure);
+  EXPECT_STREQ(failure->where().file_name(), "");
+}
+
 TEST_P(Future, IsAwaited) {
   gate held{s};
   future<result> f = seven(s);
