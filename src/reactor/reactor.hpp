@@ -108,7 +108,7 @@ class reactor {
   alignas(64) spin_lock driving_;  // held while a lane is asked, never while anybody is told
   question_pace pace_;             // the thread's, as the next
   call_watch calls_;
-  std::uint32_t round_of_calls_ = 0;
+  std::uint64_t round_of_calls_ = 0;
   sleep_lengths sleeps_;
   int long_sleeps_ = 0;
   lane* first_ = nullptr;  // those that somebody waits in; whoever was asked goes to the end
