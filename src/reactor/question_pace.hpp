@@ -9,7 +9,7 @@
 namespace weir::detail {
 
 // Each question takes the driver's locks and lists away from the processor of a thread that launches, which loses some 0.3 us by
-// that; asked once in 16 us it hardly notices. Where no other thread calls the driver a question costs nobody anything, and the end
+// that; asked once in 24 us it hardly notices. Where no other thread calls the driver a question costs nobody anything, and the end
 // is noticed at once.
 //
 // Who calls through weir is seen (call_watch.hpp). Whether others do shows in a trial, of a question after a short rest and some
@@ -29,13 +29,14 @@ class question_pace {
   bool see(callers_seen others) noexcept { return std::exchange(seen_, others) != others; }
 
   // For so long not to ask, at this time after the first question, where so many are asked in a row: work that takes so long is
-  // noticed 1.5 % late at most, or a microsecond; beside others half as late again, or 16 us for
-  // each of up to four questions; 5 us for each of up to three where that is a suspicion.
+  // noticed 1.5 % late at most, or a microsecond; beside others half as late again, or 24 us, and 64 us where several are asked;
+  // 5 us for each of up to three where that is a suspicion.
   [[nodiscard]] long long rest(long long elapsed, long long now, long long questions) const noexcept {
     if (others_call()) {
       if (now >= next_trial_ && seen_ == callers_seen::none) return rest_before_trial;
-      const long long shortest = std::clamp(questions, 1LL, 4LL) * beside_others;
-      return std::clamp(elapsed / 2, shortest, std::clamp(questions * beside_others, 2 * beside_others, longest_rest));
+      const long long shortest = shortest_rest(questions);
+      const long long longest = std::clamp(questions * beside_others, 2 * beside_others, longest_rest);
+      return std::clamp(elapsed / 2, shortest, std::max(shortest, longest));
     }
     if (seen_ == callers_seen::perhaps) return std::clamp(questions, 1LL, 3LL) * beside_some;
     if (now >= next_trial_) return rest_before_trial;
@@ -43,7 +44,10 @@ class question_pace {
   }
 
   // Of a rest, so long it is also if somebody has just begun to wait.
-  [[nodiscard]] long long shortest_rest() const noexcept { return others_call() ? beside_others : 0; }
+  [[nodiscard]] long long shortest_rest(long long questions) const noexcept {
+    if (!others_call()) return 0;
+    return questions <= 1 ? beside_others : beside_others_of_several;
+  }
 
   // After so long a rest, which ended now: are the next questions a trial? Not if it was meant to be longer.
   [[nodiscard]] bool begins_trial(long long rested, long long now, long long questions) noexcept {
@@ -54,9 +58,9 @@ class question_pace {
   }
 
   // The first took so long, and the quickest of the others. A quarter more it takes also alone for some time, on a processor
-  // whose other half is busy.
+  // whose other half is busy, and beside others half more.
   void judge(long long first, long long quickest) noexcept {
-    const int vote = first > quickest + quickest * 3 / 8 ? 1 : found_to_call_ ? -3 : -2;
+    const int vote = first > quickest + quickest * 2 / 5 ? 1 : found_to_call_ ? -3 : -2;
     votes_ = std::clamp(votes_ + vote, 0, most_votes);
     // Apart, so that it does not change to and fro.
     if (votes_ == 0) found_to_call_ = false;
@@ -71,7 +75,8 @@ class question_pace {
   }
 
   static constexpr long long microsecond = 1'000;
-  static constexpr long long beside_others = 16 * microsecond;
+  static constexpr long long beside_others = 24 * microsecond;
+  static constexpr long long beside_others_of_several = 64 * microsecond;  // each end costs them, too
   static constexpr long long beside_some = 5 * microsecond;
   static constexpr long long longest_rest = 250 * microsecond;
   static constexpr long long rest_before_trial = microsecond;

@@ -121,7 +121,7 @@ bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
     long long rest = pace_.rest(now - since, now, questions);
-    long long shortest = pace_.shortest_rest();
+    long long shortest = pace_.shortest_rest(questions);
     bool is_as_meant = true;
     long long then = now;
     do {
@@ -129,7 +129,7 @@ bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
       then = steady_nanoseconds();
       if (needed && watch_calls(then)) {
         rest = pace_.rest(now - since, now, questions);
-        shortest = pace_.shortest_rest();
+        shortest = pace_.shortest_rest(questions);
         is_as_meant = false;
       }
     } while (then - now < rest && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&

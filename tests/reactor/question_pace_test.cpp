@@ -47,7 +47,7 @@ TEST(QuestionPace, OneThatIsAloneAsksQuickly) {
   asker one;
   one.ask(quick, 1'000'000);
   EXPECT_FALSE(one.pace.others_call());
-  EXPECT_EQ(one.pace.shortest_rest(), 0);
+  EXPECT_EQ(one.pace.shortest_rest(1), 0);
   EXPECT_EQ(one.rest(0), 0);
   EXPECT_EQ(one.rest(6'400), 100);
   EXPECT_EQ(one.rest(10'000'000), 1'000);
@@ -57,10 +57,10 @@ TEST(QuestionPace, BesideOthersItAsksRarely) {
   asker one;
   one.ask_beside_others();
   EXPECT_TRUE(one.pace.others_call());
-  EXPECT_EQ(one.pace.shortest_rest(), 16'000);
-  EXPECT_EQ(one.rest(0), 16'000);
-  EXPECT_EQ(one.rest(40'000), 20'000);
-  EXPECT_EQ(one.rest(10'000'000), 32'000);
+  EXPECT_EQ(one.pace.shortest_rest(1), 24'000);
+  EXPECT_EQ(one.rest(0), 24'000);
+  EXPECT_EQ(one.rest(60'000), 30'000);
+  EXPECT_EQ(one.rest(10'000'000), 48'000);
 }
 
 TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
@@ -70,10 +70,12 @@ TEST(QuestionPace, ManyQuestionsInARowAreFollowedByALongRest) {
   EXPECT_EQ(alone.rest(10'000'000, 32), 16'000);
   asker one;
   one.ask_beside_others();
-  EXPECT_EQ(one.rest(0, 2), 32'000);
+  EXPECT_EQ(one.pace.shortest_rest(2), 64'000);
+  EXPECT_EQ(one.rest(0, 2), 64'000);
+  EXPECT_EQ(one.rest(10'000'000, 2), 64'000);
   EXPECT_EQ(one.rest(0, 20), 64'000);
   EXPECT_EQ(one.rest(200'000, 20), 100'000);
-  EXPECT_EQ(one.rest(10'000'000, 15), 240'000);
+  EXPECT_EQ(one.rest(10'000'000, 10), 240'000);
   EXPECT_EQ(one.rest(10'000'000, 1'000), 250'000);
 }
 
@@ -153,13 +155,13 @@ TEST(QuestionPace, BesideThoseWhoAreSeenThereAreNoTrials) {
   EXPECT_FALSE(pace.others_call());
   EXPECT_EQ(pace.rest(0, now, 1), 5'000);
   EXPECT_EQ(pace.rest(0, now, 20), 15'000);
-  EXPECT_EQ(pace.shortest_rest(), 0);
+  EXPECT_EQ(pace.shortest_rest(1), 0);
   EXPECT_FALSE(pace.begins_trial(1'000, now, 1));
   EXPECT_TRUE(pace.see(callers_seen::surely));
   EXPECT_FALSE(pace.see(callers_seen::surely));
   EXPECT_TRUE(pace.others_call());
-  EXPECT_EQ(pace.rest(0, now, 1), 16'000);
-  EXPECT_FALSE(pace.begins_trial(16'000, now, 1));
+  EXPECT_EQ(pace.rest(0, now, 1), 24'000);
+  EXPECT_FALSE(pace.begins_trial(24'000, now, 1));
   EXPECT_TRUE(pace.see(callers_seen::none));
   EXPECT_EQ(pace.rest(0, now, 1), 1'000);
   EXPECT_TRUE(pace.begins_trial(1'000, now, 1));
@@ -171,7 +173,7 @@ TEST(QuestionPace, ASuspicionChangesNothingOfWhatWasFound) {
   one.ask_beside_others();
   static_cast<void>(one.pace.see(callers_seen::perhaps));
   EXPECT_TRUE(one.pace.others_call());
-  EXPECT_EQ(one.pace.rest(0, 2'000'000'000, 1), 16'000);
+  EXPECT_EQ(one.pace.rest(0, 2'000'000'000, 1), 24'000);
 }
 
 using trials = std::vector<std::tuple<unsigned, unsigned>>;
@@ -179,14 +181,17 @@ using trials = std::vector<std::tuple<unsigned, unsigned>>;
 RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate, (const trials& all)) {
   const auto elapsed = *rc::gen::inRange(0LL, 1'000'000'000LL);
   const auto questions = *rc::gen::inRange(1LL, 1'000LL);
+  const auto seen = *rc::gen::element(callers_seen::none, callers_seen::perhaps, callers_seen::surely);
   question_pace pace;
   for (const auto& [first, quickest] : all) pace.judge(first, quickest);
+  static_cast<void>(pace.see(seen));
   constexpr long long now = 1'000'000;
   static_cast<void>(pace.begins_trial(1'000, now, questions));
   const long long rest = pace.rest(elapsed, now, questions);
   RC_ASSERT(rest >= 0);
-  RC_ASSERT(rest <= std::max(std::min(questions, 4LL) * 16'000, elapsed / 2));
-  RC_ASSERT(rest <= std::min(std::max(2LL, questions) * 16'000, 250'000LL));
+  const long long shortest = questions == 1 ? 24'000 : 64'000;
+  RC_ASSERT(rest <= std::max(shortest, elapsed / 2));
+  RC_ASSERT(rest <= std::min(std::max({shortest, 48'000LL, questions * 24'000}), 250'000LL));
 }
 
 }  // namespace
