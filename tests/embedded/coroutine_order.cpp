@@ -33,9 +33,9 @@ class noted_order {
   std::vector<int> numbers_;
 };
 
-weir::task<> work(weir::stream_ref s, noted_order& order, int who) {
+// The words stay until all have gone on: a thread of weir's frees what ends before, and waits for that, which is a step, too.
+weir::task<> work(weir::stream_ref s, weir::pinned_buffer<int>& words, noted_order& order, int who) {
   constexpr int rounds = 8;
-  weir::pinned_buffer<int> words{1000};
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < round; ++i) weir::fill(s, words, i);
     weir::launch_host(s, [&order, who, round] { order.note(1000 + 100 * who + round); });
@@ -52,7 +52,10 @@ int main() {
   weir::stream a{gpu};
   weir::stream b{gpu};
   weir::stream c{gpu};
-  weir::sync_wait(weir::when_all(work(a, order, 1), work(b, order, 2), work(c, order, 3)));
+  weir::pinned_buffer<int> of_a{1000};
+  weir::pinned_buffer<int> of_b{1000};
+  weir::pinned_buffer<int> of_c{1000};
+  weir::sync_wait(weir::when_all(work(a, of_a, order, 1), work(b, of_b, order, 2), work(c, of_c, order, 3)));
   order.print();
   return EXIT_SUCCESS;
 }
