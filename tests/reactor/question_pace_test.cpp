@@ -97,7 +97,7 @@ TEST(QuestionPace, AProcessorThatIsSlowIsNoOtherThread) {
 
 TEST(QuestionPace, AFirstQuestionThatTakesALittleLongerMeansNothing) {
   asker one;
-  one.ask(quick * 4 / 3, 10'000'000);
+  one.ask(quick * 7 / 5, 10'000'000);
   EXPECT_FALSE(one.pace.others_call());
 }
 
@@ -120,9 +120,9 @@ TEST(QuestionPace, AQuickAnswerNowAndThenChangesNothing) {
   asker one;
   one.ask_beside_others();
   for (int i = 0; i < 10; ++i) {
-    one.ask(quick, 100'000);
+    one.ask(quick, 70'000);  // less than from one trial to the next
     EXPECT_TRUE(one.pace.others_call());
-    one.ask(fetched, 500'000);
+    one.ask(fetched, 800'000);
   }
 }
 
