@@ -9,7 +9,7 @@
 namespace weir::detail {
 
 // Each question takes the driver's locks and lists away from the processor of a thread that launches, which loses some 0.3 us by
-// that; asked once in 24 us it hardly notices. Where no other thread calls the driver a question costs nobody anything, and the end
+// that, some 1 % if asked once in 24 us. Where no other thread calls the driver a question costs nobody anything, and the end
 // is noticed at once.
 //
 // Who calls through weir is seen (call_watch.hpp). Whether others do shows in a trial, of a question after a short rest and some
@@ -57,8 +57,8 @@ class question_pace {
     return true;
   }
 
-  // The first took so long, and the quickest of the others. Now and then it takes a quarter or two fifths more also alone, for some
-  // time; taken for others, which costs those who wait 24 us, that came about in one run of three.
+  // The first took so long, and the quickest of the others. Now and then it takes two fifths more also alone, for some time; taken
+  // for others, which costs those who wait 24 us, that came about in one run of five (docs/performance.md).
   void judge(long long first, long long quickest) noexcept {
     const int vote = first > quickest + quickest / 2 ? 1 : found_to_call_ ? -5 : -4;
     votes_ = std::clamp(votes_ + vote, 0, most_votes);
