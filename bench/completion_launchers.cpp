@@ -24,7 +24,8 @@ namespace {
 
 // Who asks meanwhile whether the work of other streams is done.
 enum class asking { nobody, reactor, query_loop, only_spins };
-constexpr int ways = 4;
+// Calls through weir are seen by the reactor; those that other libraries make it has to find out about.
+enum class launching { through_weir, past_weir };
 
 // Keeps two streams busy with work that overlaps by half, so that there is always a completion pending, and the reactor,
 // for which such waits are short, spins. The same work is queued, and its completions are made, where nobody asks.
@@ -113,6 +114,7 @@ struct losses {
   double beside_reactor;
   double beside_query_loop;
   double beside_spinning;
+  double past_weir;  // beside the reactor
 };
 
 losses measure(std::chrono::microseconds of_work) {
@@ -125,18 +127,34 @@ losses measure(std::chrono::microseconds of_work) {
   weir::launch(stream, {}, nothing);
   stream.sync();
   background others{of_work};
-  std::vector<double> times[ways];
-  for (int round = 0; round < ways * rounds; ++round) {
-    const int turn = round % ways;
-    others.let(static_cast<asking>(turn));
-    times[turn].push_back(time_once([&] {
-      for (int i = 0; i < launches; ++i) weir::launch(stream, {}, nothing);
-    }));
+  const auto time_of = [&](launching how, asking who) {
+    others.let(who);
+    const double time = time_once([&] {
+      for (int i = 0; i < launches; ++i) {
+        if (how == launching::through_weir) {
+          weir::launch(stream, {}, nothing);
+        } else {
+          ok(raw().cuLaunchKernel(nothing.get(), 1, 1, 1, 1, 1, 1, 0, stream.get(), nullptr, nullptr));
+        }
+      }
+    });
     stream.sync();
+    return time;
+  };
+  std::map<std::pair<launching, asking>, std::vector<double>> times;
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto who : {asking::nobody, asking::reactor, asking::query_loop, asking::only_spins})
+      times[{launching::through_weir, who}].push_back(time_of(launching::through_weir, who));
+    for (const auto who : {asking::nobody, asking::reactor})
+      times[{launching::past_weir, who}].push_back(time_of(launching::past_weir, who));
   }
-  const double alone = median(times[0]);
-  const auto loss = [&](asking who) { return (1 - alone / median(times[static_cast<int>(who)])) * 100; };
-  return {loss(asking::reactor), loss(asking::query_loop), loss(asking::only_spins)};
+  const auto loss = [&](launching how, asking who) {
+    return (1 - median(times[{how, asking::nobody}]) / median(times[{how, who}])) * 100;
+  };
+  return {.beside_reactor = loss(launching::through_weir, asking::reactor),
+          .beside_query_loop = loss(launching::through_weir, asking::query_loop),
+          .beside_spinning = loss(launching::through_weir, asking::only_spins),
+          .past_weir = loss(launching::past_weir, asking::reactor)};
 }
 
 const losses& measured(std::chrono::microseconds of_work) {
@@ -159,6 +177,11 @@ void add_figures(std::vector<registration>& to, const std::string& name, std::ch
                          .unit = "% beside a thread that only spins",
                          .runs_on = on::gpu,
                          .measure = [=] { return measured(of_work).beside_spinning; }});
+  to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/past_weir",
+                         .unit = "% of launches a second past weir",
+                         .budget = 3,
+                         .runs_on = on::gpu,
+                         .measure = [=] { return measured(of_work).past_weir; }});
 }
 
 const std::vector<registration> figures = [] {
