@@ -42,7 +42,7 @@ std::string_view name_within(std::string_view signature) {
 std::string readable(const std::string& linker_name) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text{
-      abi::__cxa_demangle(linker_name.c_str(), nullptr, nullptr, &status), &std::free};
+      ::abi::__cxa_demangle(linker_name.c_str(), nullptr, nullptr, &status), &std::free};
   return status == 0 && text != nullptr ? text.get() : linker_name;
 }
 

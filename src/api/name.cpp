@@ -51,7 +51,7 @@ void expect_open(subject on, const void* handle, call_site at) {
 CUstream one_handle(stream_ref stream) noexcept { return is_legacy(stream.get()) ? CU_STREAM_LEGACY : stream.get(); }
 
 template <class Handle, class Tell>
-void give(named what, Handle* handle, std::string_view name, Tell profiler::*tell) {
+void give_name(named what, Handle* handle, std::string_view name, Tell profiler::*tell) {
   keep_name(what, reinterpret_cast<std::uintptr_t>(handle), name);
   const profiler* const listening = listening_profiler();
   if (listening != nullptr && listening->*tell != nullptr) (listening->*tell)(handle, std::string{name}.c_str());
@@ -87,17 +87,17 @@ using detail::profiler;
 
 void set_name(stream_ref stream, std::string_view name, call_site at) {
   detail::expect_open(stream, stream.get(), at);
-  detail::give(named::stream, detail::one_handle(stream), name, &profiler::name_stream);
+  detail::give_name(named::stream, detail::one_handle(stream), name, &profiler::name_stream);
 }
 
 void set_name(event_ref event, std::string_view name, call_site at) {
   detail::expect_open(event, event.get(), at);
-  detail::give(named::event, event.get(), name, &profiler::name_event);
+  detail::give_name(named::event, event.get(), name, &profiler::name_event);
 }
 
 void set_name(context_ref context, std::string_view name, call_site at) {
   detail::expect_open(detail::subject{context.get()}, context.get(), at);
-  detail::give(named::context, context.get(), name, &profiler::name_context);
+  detail::give_name(named::context, context.get(), name, &profiler::name_context);
 }
 
 void set_name(memory_pool_ref pool, std::string_view name, call_site at) {

@@ -136,7 +136,7 @@ class lane {
   [[nodiscard]] std::uint64_t push(std::uint64_t what) noexcept;
   [[nodiscard]] bool owns_marks() const noexcept { return services_ == nullptr && (!of_an_event_ || event_is_left_); }
   void settle_through(std::uint64_t ticket, waiter_list& due) noexcept;
-  void take_waiters(mark& from, errc outcome, waiter_list& due) noexcept;
+  void take_waiters(marked_point& from, errc outcome, waiter_list& due) noexcept;
   void count(completion_waiter& who, int change) noexcept;
   void find_first_awaited(std::uint64_t from) noexcept;
   void fail(errc outcome, waiter_list& due) noexcept;  // with polling_ held

@@ -137,7 +137,7 @@ void lane::poll(waiter_list& due, question_pace* trial) noexcept {
   }
 }
 
-void lane::take_waiters(mark& from, errc outcome, waiter_list& due) noexcept {
+void lane::take_waiters(marked_point& from, errc outcome, waiter_list& due) noexcept {
   for (completion_waiter* who = from.first; who != nullptr;) {
     completion_waiter* const behind = who->next;
     count(*who, -1);

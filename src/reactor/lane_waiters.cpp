@@ -17,7 +17,7 @@ bool lane::add(completion_waiter& who, std::uint64_t ticket) {
     const std::lock_guard hold{ring_lock_};
     who.outcome = known(ticket);
     if (who.outcome != errc::not_ready) return false;
-    mark& at = ring_[ticket];
+    marked_point& at = ring_[ticket];
     who.ticket = ticket;
     who.previous = nullptr;
     who.next = at.first;

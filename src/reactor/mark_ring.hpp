@@ -11,7 +11,7 @@
 namespace weir::detail {
 
 // A point: an event's handle, or a count of the engine's; and who waits for it.
-struct mark {
+struct marked_point {
   std::uint64_t what = 0;
   completion_waiter* first = nullptr;
 };
@@ -26,7 +26,7 @@ class mark_ring {
   [[nodiscard]] std::uint64_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] bool holds(std::uint64_t ticket) const noexcept { return ticket - begin_ < size(); }
 
-  [[nodiscard]] mark& operator[](std::uint64_t ticket) noexcept { return marks_[ticket & (capacity_ - 1)]; }
+  [[nodiscard]] marked_point& operator[](std::uint64_t ticket) noexcept { return marks_[ticket & (capacity_ - 1)]; }
 
   // Sees to it that the next push needs no memory, whatever is taken away before it. Throws std::bad_alloc.
   void make_room() {
@@ -60,13 +60,13 @@ class mark_ring {
 
  private:
   void resize(std::uint64_t capacity) {
-    auto wider = std::make_unique<mark[]>(capacity);
+    auto wider = std::make_unique<marked_point[]>(capacity);
     for (std::uint64_t ticket = begin_; ticket != end_; ++ticket) wider[ticket & (capacity - 1)] = (*this)[ticket];
     marks_ = std::move(wider);
     capacity_ = capacity;
   }
 
-  std::unique_ptr<mark[]> marks_;
+  std::unique_ptr<marked_point[]> marks_;
   std::uint64_t capacity_ = 0;  // a power of two
   std::uint64_t begin_ = 1;     // ticket 0 is settled from the beginning
   std::uint64_t end_ = 1;
