@@ -163,7 +163,7 @@ void disk_cache::put(const std::string& key, const product& what) const noexcept
   try {
     std::error_code failed;
     if (fs::create_directories(folder_, failed)) fs::permissions(folder_, fs::perms::owner_all, failed);
-    std::string name = fs::path{folder_} / (std::string{unfinished} + "XXXXXX");
+    std::string name = (fs::path{folder_} / unfinished).string() + "XXXXXX";
     const open_file file{::mkostemp(name.data(), O_CLOEXEC)};
     if (file.get() < 0) return;
     const bool written = write_all(file.get(), text_of(what, key));

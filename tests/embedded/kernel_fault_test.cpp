@@ -104,7 +104,8 @@ WEIR_TEST_UNCHECKED __attribute__((noinline)) unsigned so_deep(unsigned left, co
 WEIR_TEST_UNCHECKED void go_deep(const thread_of& t) {
   constexpr char nothing_there = 0;
   service.block_barrier(weir_barrier_plain, 0);
-  *static_cast<volatile unsigned*>(t.argument) += so_deep(2000, &nothing_there);
+  auto& done = *static_cast<volatile unsigned*>(t.argument);
+  done = done + so_deep(2000, &nothing_there);
 }
 TEST_F(KernelFault, StacksAreAsLargeAsTheLimit) {
   unsigned done = 0;

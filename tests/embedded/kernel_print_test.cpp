@@ -38,7 +38,9 @@ TEST_F(KernelPrint, WritesToStdout) {
   EXPECT_EQ(answer, 2);
   testing::internal::CaptureStdout();
   ASSERT_EQ(run(waiting<say_much>, {1, 1, 1}, {1, 1, 1}, &answer), CUDA_SUCCESS);
-  EXPECT_EQ(printed(), std::string(1999, ' ') + "5");
+  std::string five_on_the_right(2000, ' ');
+  five_on_the_right.back() = '5';
+  EXPECT_EQ(printed(), five_on_the_right);
   EXPECT_EQ(answer, 2);
 }
 

@@ -59,9 +59,8 @@ void start(const stream& on, const launch_config& config, const kernel& what, pi
 TEST_F(Interrupted, WhatSpinsEndsWithTheDevice) {
   for (const char* name : {"wait_for_ever", "wait_for_ever_together"}) {
     in_a_fresh_process([&] {
-      const device gpu;
-      const stream spinning{gpu};
-      const stream failing{gpu};
+      const stream spinning{device{}};
+      const stream failing{device{}};
       const module& code = kernel_module("interrupted");
       pinned_buffer<word> words{2};
       start(spinning, {.block = {8}}, code.kernel(name), words);
@@ -77,11 +76,11 @@ std::atomic<int> heard{0};
 TEST_F(Interrupted, TheProgramsSignalsAreItsOwn) {
   in_a_fresh_process([] {
     ::signal(SIGURG, [](int) { ++heard; });
-    const stream s{device{}};
+    const stream own{device{}};
     pinned_buffer<word> words{3};
     std::ranges::fill(words, 0u);
-    launch(s, {.block = {64}}, kernel_module("interrupted").kernel("hand_over"), words);
-    s.sync();
+    launch(own, {.block = {64}}, kernel_module("interrupted").kernel("hand_over"), words);
+    own.sync();
     const bool heard_others = heard != 0;
     ::pthread_kill(::pthread_self(), SIGURG);
     return WEIR_HOLDS(!heard_others) && WEIR_HOLDS(heard == 1);
@@ -91,12 +90,12 @@ TEST_F(Interrupted, TheProgramsSignalsAreItsOwn) {
 // Another block of the same launch fails.
 TEST_F(Interrupted, BlocksThatSpinEndWithTheirLaunch) {
   in_a_fresh_process([] {
-    const stream s{device{}};
+    const stream own{device{}};
     pinned_buffer<word> words{2};
     std::ranges::fill(words, 0u);
-    launch(s, {.grid = {3}, .block = {4}, .cooperative = true}, kernel_module("interrupted").kernel("fail_beside"),
+    launch(own, {.grid = {3}, .block = {4}, .cooperative = true}, kernel_module("interrupted").kernel("fail_beside"),
            words);
-    return WEIR_HOLDS(result_of([&] { s.sync(); }) == errc::launch_failed);
+    return WEIR_HOLDS(result_of([&] { own.sync(); }) == errc::launch_failed);
   });
 }
 

@@ -74,14 +74,14 @@ TEST(CompletionPage, Task) {
 
 TEST(CompletionPage, Executor) {
   const weir::device gpu;
-  const weir::stream s{gpu};
-  const auto pool = [](weir::continuation c) { c(); };
+  const weir::stream of_gpu{gpu};
+  const auto at_once = [](weir::continuation c) { c(); };
   weir::sync_wait([](weir::stream_ref s, auto pool) -> weir::task<> {
     // [completion-executor]
     co_await s.completion().on(pool);  // if it has to wait, it goes on there
     co_await weir::resume_on(pool);    // from here on there, up to the next wait
     // [/completion-executor]
-  }(s, pool));
+  }(of_gpu, at_once));
 }
 
 TEST(CompletionPage, Future) {
@@ -105,9 +105,8 @@ weir::task<int> part(weir::stream_ref s, int number) {
 
 TEST(CompletionPage, When) {
   const weir::device gpu;
-  const weir::stream s{gpu};
-  const weir::stream t{gpu};
-  const std::vector<weir::completion> many{s.completion(), t.completion()};
+  const weir::stream one{gpu};
+  const weir::stream other{gpu};
   weir::sync_wait([](weir::stream_ref s, weir::stream_ref t, std::vector<weir::completion> many) -> weir::task<> {
     // [completion-when]
     co_await weir::when_all(s.completion(), t.completion());
@@ -117,7 +116,7 @@ TEST(CompletionPage, When) {
     // [/completion-when]
     EXPECT_LT(first, 2U);
     EXPECT_EQ(a + b, 3);
-  }(s, t, many));
+  }(one, other, {one.completion(), other.completion()}));
 }
 
 TEST(CompletionPage, Limits) {
