@@ -73,7 +73,7 @@ void fission_variables::make_room(const parameter& p) {
       " for (unsigned weir_t = 0; weir_t < weir_nx * weir_ny * weir_nz; ++weir_t)"
       " __builtin_memcpy((void*)&{1}[weir_t], &{0}, sizeof {0});",
       p.name, array);
-  visible_.push_back({variable::stored, p.name, array, false});
+  visible_.push_back({variable::in_array, p.name, array, false});
 }
 
 std::string fission_variables::assertions() const {
@@ -137,7 +137,7 @@ bool fission_variables::pure_name(std::size_t i, bool threads, const statements&
   if (keyword(t)) return false;
   if (declared_in(region, t.text)) return false;
   if (const variable* v = seen(t.text); v != nullptr)
-    return !called && v->how != variable::stored && (v->how == variable::uniform || threads);
+    return !called && v->how != variable::in_array && (v->how == variable::uniform || threads);
   if (const parameter* p = parameter_of(t.text); p != nullptr) {
     if (called) return false;
     if (!p->plain || t_.is(i + 1, ".")) assert_plain(i);
@@ -249,7 +249,7 @@ std::string fission_variables::stored(const declaration_text& d, std::string& ar
           "__builtin_memcpy((void*)&{}, &{}, sizeof {}); ",
           type, made, extents, v.assigned ? " = " : "", plain(v.value), made, name, made, name);
     }
-    push({variable::stored, name, array, d.constant && v.pointers.empty()});
+    push({variable::in_array, name, array, d.constant && v.pointers.empty()});
   }
   return text;
 }
@@ -286,7 +286,7 @@ std::string fission_variables::bound(const statements& region, std::size_t at) c
   for (std::size_t i = at; i-- > 0;) {
     const variable& v = visible_[i];
     if (!wanted.contains(v.name) || v.how == variable::uniform) continue;
-    if (v.how == variable::stored) {
+    if (v.how == variable::in_array) {
       arrays += fmt::format("{}auto& {} = weir_in({}[weir_t]); ", v.constant ? "const " : "", v.name, v.text);
       continue;
     }
@@ -303,7 +303,7 @@ std::string fission_variables::bound(const statements& region, std::size_t at) c
 std::string fission_variables::room() const {
   std::string sum;
   for (const variable& v : visible_)
-    if (v.how == variable::stored) sum += " + sizeof " + v.text;
+    if (v.how == variable::in_array) sum += " + sizeof " + v.text;
   return sum.empty() ? sum : " static_assert(0" + sum + " <= 524288, \"\");";
 }
 

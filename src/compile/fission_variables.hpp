@@ -61,9 +61,9 @@ class fission_variables {
 
  private:
   struct variable {
-    enum kind : unsigned char { uniform, again, stored } how;
+    enum kind : unsigned char { uniform, again, in_array } how;
     std::string name;
-    std::string text;  // again: its declaration; stored: its array
+    std::string text;  // again: its declaration; in_array: its array
     bool constant = false;
   };
   struct parameter {
