@@ -6,7 +6,7 @@
 #include "reactor/reactor.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <mutex>
 #include <utility>
 
@@ -64,15 +64,16 @@ errc lane::query(std::uint64_t what) const noexcept {
 }
 
 errc lane::query_in_trial(std::uint64_t what, question_pace& trial) const noexcept {
-  long long first = 0;
-  long long quickest = std::numeric_limits<long long>::max();
-  for (int i = 0; i < question_pace::questions_of_trial; ++i) {
+  std::array<long long, question_pace::questions_of_trial> took{};
+  for (long long& each : took) {
     const long long before = steady_nanoseconds();
     if (const errc answer = query(what); answer != errc::not_ready) return answer;
-    const long long took = steady_nanoseconds() - before;
-    (i == 0 ? first : quickest) = i == 0 ? took : std::min(quickest, took);
+    each = steady_nanoseconds() - before;
   }
-  trial.judge(first, quickest);
+  const auto others = took.begin() + 1;
+  const auto middle = others + (took.end() - others) / 2;
+  std::nth_element(others, middle, took.end());
+  trial.judge(took.front(), *middle);
   return errc::not_ready;
 }
 

@@ -13,7 +13,7 @@ namespace weir::detail {
 // is noticed at once.
 //
 // Who calls through weir is seen (call_watch.hpp). Whether others do shows in a trial, of a question after a short rest and some
-// more without one. Beside a thread that launches the first takes half as long again as the quickest of the others, as it has to
+// more without one. Beside a thread that launches the first takes half as long again as the middle one of the others, as it has to
 // fetch the lock from there. How long they take altogether says nothing: that doubles where the other half of the processor's
 // core is busy. Nor does the first after a long rest, or the first of all about an event.
 //
@@ -57,10 +57,10 @@ class question_pace {
     return true;
   }
 
-  // The first took so long, and the quickest of the others. Now and then it takes two fifths more also alone, for some time; taken
+  // The first took so long, and the middle one of the others. Now and then it takes two fifths more also alone, for some time; taken
   // for others, which costs those who wait 24 us, that came about in one run of five (docs/performance.md).
-  void judge(long long first, long long quickest) noexcept {
-    const int vote = first > quickest + quickest / 2 ? 1 : found_to_call_ ? -5 : -4;
+  void judge(long long first, long long others) noexcept {
+    const int vote = first > others + others / 2 ? 1 : found_to_call_ ? -5 : -4;
     votes_ = std::clamp(votes_ + vote, 0, most_votes);
     // Apart, so that it does not change to and fro.
     if (votes_ == 0) found_to_call_ = false;

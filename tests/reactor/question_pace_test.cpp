@@ -19,13 +19,13 @@ constexpr long long fetched = 290;  // after another thread's call
 class asker {
  public:
   // Rests and asks for so long. Are there trials, their first question takes that long.
-  void ask(long long first, long long time, long long quickest = quick) {
+  void ask(long long first, long long time, long long others = quick) {
     for (const long long end = now_ + time; now_ < end;) {
       const long long rest = pace.rest(elapsed, now_, 1);
       now_ += rest;
       const bool is_trial = pace.begins_trial(rest, now_, 1);
       now_ += first;
-      if (is_trial) pace.judge(first, quickest);
+      if (is_trial) pace.judge(first, others);
     }
   }
   [[nodiscard]] long long rest(long long after, long long questions = 1) {
@@ -183,7 +183,7 @@ RC_GTEST_PROP(QuestionPace, TheEndIsNeverNoticedFarTooLate, (const trials& all))
   const auto questions = *rc::gen::inRange(1LL, 1'000LL);
   const auto seen = *rc::gen::element(callers_seen::none, callers_seen::perhaps, callers_seen::surely);
   question_pace pace;
-  for (const auto& [first, quickest] : all) pace.judge(first, quickest);
+  for (const auto& [first, others] : all) pace.judge(first, others);
   static_cast<void>(pace.see(seen));
   constexpr long long now = 1'000'000;
   static_cast<void>(pace.begins_trial(1'000, now, questions));
