@@ -16,6 +16,8 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotMeet) {
   test_words seen{graphs * rounds};
   test_words turn{graphs};
   std::array<test_stream, 3> streams;
+  std::array<CUevent, graphs> turn_read{};
+  for (CUevent& event : turn_read) EXPECT_EQ(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
   std::vector<std::unique_ptr<test_graph>> made;
   std::vector<std::unique_ptr<test_exec>> execs;
   for (unsigned i = 0; i < graphs; ++i) {
@@ -31,14 +33,18 @@ TEST_F(GraphMemoryLaunch, LaunchesInFlightDoNotMeet) {
     for (unsigned round = 0; round < rounds; ++round) {
       for (unsigned i = 0; i < graphs; ++i) {
         CUstream in = streams[(i + round) % streams.size()];
+        // A launch comes after the one before, not after what its stream does then.
+        EXPECT_EQ(driver.cuStreamWaitEvent(in, turn_read[i], 0), CUDA_SUCCESS);
         execs[i]->launch(in);
         EXPECT_EQ(driver.cuMemcpyAsync(seen.at(round * graphs + i), turn.at(i), 4, in), CUDA_SUCCESS);
+        EXPECT_EQ(driver.cuEventRecord(turn_read[i], in), CUDA_SUCCESS);
       }
     }
     EXPECT_LE(used(), graphs * 256 * kilo + chunk());
   }
   for (const test_stream& s : streams) s.synchronize();
   for (unsigned i = 0; i < graphs * rounds; ++i) EXPECT_EQ(seen[i], i % graphs + 1);
+  for (const CUevent event : turn_read) EXPECT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
 }
 
 // The free in a stream comes after what the stream does with the memory, though nobody else knows the memory any more.
