@@ -13,7 +13,7 @@ namespace weir::detail {
 // is noticed at once.
 //
 // Who calls through weir is seen (call_watch.hpp). Whether others do shows in a trial, of a question after a short rest and some
-// more without one. Beside a thread that launches the first takes half as long again as the middle one of the others, as it has to
+// more without one. Beside a thread that launches the first may take half as long again as the middle one of the others, as it has to
 // fetch the lock from there. How long they take altogether says nothing: that doubles where the other half of the processor's
 // core is busy. Nor does the first after a long rest, or the first of all about an event.
 //
