@@ -8,6 +8,7 @@
 
 #include "embedded/engine/driver_thread.hpp"
 #include "embedded/engine/futex.hpp"
+#include "embedded/engine/thread_time.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/written.hpp"
 
@@ -22,6 +23,8 @@ namespace {
 constexpr std::chrono::milliseconds host_function_patience = 20ms;
 constexpr std::chrono::milliseconds long_work_patience = 50ms;
 constexpr auto silence_before_patient_steps = 4ms;
+// A thread that looks at memory has run for so long by then.
+constexpr auto run_in_silence = 2ms;
 // So often in a row there may be no silence; then there are steps for so long.
 constexpr int most_noise = 5;
 constexpr auto time_in_noise = 1ms;
@@ -51,6 +54,7 @@ void conductor::submitted(timeline& line) noexcept {
   if (!lock.owns_lock()) return;
   for (auto steps = random_() % 3; steps > 0 && step() != stepped::nothing; --steps) {
   }
+  note_activity(submissions_);  // a step may have taken long: before the patient thread can have the lock
 }
 
 void conductor::conduct(point until) noexcept {
@@ -122,26 +126,51 @@ stepped conductor::step_towards(point until) noexcept {
 stepped conductor::run_one(timeline& line) noexcept {
   if (!line.try_own()) return stepped::nothing;
   const std::uint64_t before = line.completed();
-  std::uint32_t seen = runs_elsewhere_.load(std::memory_order_acquire);
+  const std::uint32_t runs = runs_elsewhere_.load(std::memory_order_acquire);
+  thread_elsewhere_ = 0;
   const stop why = line.run(runner::step, before + 1);
   if (why != stop::host && why != stop::apart)
     return line.completed() != before ? stepped::short_work : stepped::nothing;
   // Until its thread has let go of the timeline, too, which decides who can make the next step.
-  const auto has_run = [&] { return line.completed() != before && (line.state() & timeline::owned) == 0; };
+  const auto has_run = [&] {
+    return line.completed() != before && (line.state() & timeline::owned) == 0 && runs_elsewhere_ != runs;
+  };
   constexpr int most_spins = 200;  // some 10 us
   for (int spins = 0; spins < most_spins && !has_run(); ++spins) pause();
-  const auto patience_ends =
-      std::chrono::steady_clock::now() + (why == stop::host ? host_function_patience : long_work_patience);
-  while (!has_run()) {
-    const auto left = patience_ends - std::chrono::steady_clock::now();
-    if (left <= 0ns) break;
-    futex_wait_for(runs_elsewhere_, seen, left);
-    seen = runs_elsewhere_.load(std::memory_order_acquire);
+  const std::chrono::nanoseconds patience = why == stop::host ? host_function_patience : long_work_patience;
+  const std::atomic<int>& running = why == stop::host ? host_functions_ : long_works_;
+  while (!wait_elsewhere(has_run, patience) && is_kept_elsewhere(running, patience / 2)) {
   }
   return stepped::long_work;
 }
 
-void conductor::ran_elsewhere() noexcept {
+template <class Condition>
+bool conductor::wait_elsewhere(const Condition& has_run, std::chrono::nanoseconds limit) noexcept {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const std::uint32_t seen = runs_elsewhere_.load(std::memory_order_acquire);
+    if (has_run()) return true;
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left <= 0ns) return false;
+    futex_wait_for(runs_elsewhere_, seen, left);
+  }
+}
+
+// Has what the step passed on not run only because its thread is kept from its processor?
+bool conductor::is_kept_elsewhere(const std::atomic<int>& running, std::chrono::nanoseconds enough) const noexcept {
+  const bool is_next = running == 0;  // asked first: a thread says who it is before it counts
+  const pid_t thread = thread_elsewhere_;
+  return thread == 0 ? is_next : is_kept(thread, run_before_elsewhere_, enough);
+}
+
+void conductor::begins_elsewhere(runner as) noexcept {
+  run_before_elsewhere_ = time_run(this_thread_number());
+  thread_elsewhere_ = this_thread_number();
+  ++(as == runner::host_thread ? host_functions_ : long_works_);
+}
+
+void conductor::ran_elsewhere(runner as) noexcept {
+  --(as == runner::host_thread ? host_functions_ : long_works_);
   runs_elsewhere_.fetch_add(1, std::memory_order_release);
   futex_wake(runs_elsewhere_, 1);
 }
@@ -151,8 +180,19 @@ void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
   if (is_patient_thread) return;
   of.fetch_add(1, std::memory_order_relaxed);
   if (several_threads_.load(std::memory_order_relaxed)) return;
-  pthread_t first{};
-  if (!first_thread_.compare_exchange_strong(first, pthread_self()) && first != pthread_self()) several_threads_ = true;
+  pid_t first = 0;
+  const pid_t mine = this_thread_number();
+  if (!first_thread_.compare_exchange_strong(first, mine) && first != mine) several_threads_ = true;
+}
+
+// Is the program silent only because its one thread is kept from its processor?
+bool conductor::is_program_kept(std::chrono::nanoseconds run_before) noexcept {
+  if (several_threads_) return false;
+  {
+    const std::lock_guard lock{active_lock_};
+    if (active_.empty()) return false;  // nothing to keep from it, nothing to ask the kernel
+  }
+  return is_kept(first_thread_, run_before, run_in_silence);
 }
 
 // Each step by itself: other threads go on in between. A run with one thread is repeated exactly where that waits by calls.
@@ -161,6 +201,7 @@ void conductor::make_patient_steps() noexcept {
   is_patient_thread = true;
   std::uint64_t seen_submissions = 0;
   std::uint64_t seen_waits = 0;
+  std::chrono::nanoseconds run_before{};  // the program's thread, before the silence
   int noise = 0;
   for (;;) {
     std::this_thread::sleep_for(silence_before_patient_steps);
@@ -168,7 +209,9 @@ void conductor::make_patient_steps() noexcept {
     const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
     const bool nobody_waits = waits == std::exchange(seen_waits, waits) && waiting_in_step_ == 0;
     const bool is_silent = submissions == std::exchange(seen_submissions, submissions) && nobody_waits;
+    if (is_silent && is_program_kept(run_before)) continue;
     if (!is_silent) {
+      run_before = time_run(first_thread_);
       noise = !nobody_waits && !several_threads_ ? 0 : noise + 1;
       if (noise < most_noise || (!several_threads_ && !timeline::anybody_is_to_be_told())) continue;
     }

@@ -260,8 +260,9 @@ void scheduler::run_given(receivers& as) noexcept {
       as.threads.found();
       if (!as.lines.empty()) call(as);
       line->own_parked();
+      if (stepping()) conductor_->begins_elsewhere(as.as);
       line->run(as.as, line->completed() + slice_);
-      if (stepping()) conductor_->ran_elsewhere();
+      if (stepping()) conductor_->ran_elsewhere(as.as);
       as.threads.finished();
       idle.reset();
     } else if (!idle.once_more()) {
