@@ -24,7 +24,7 @@ namespace {
 
 // Who asks meanwhile whether the work of other streams is done.
 enum class asking { nobody, reactor, query_loop, only_spins };
-// Calls through weir are seen by the reactor; those that other libraries make it has to find out about.
+// Calls through weir are seen by the reactor; those that other libraries make are not.
 enum class launching { through_weir, past_weir };
 
 // Keeps two streams busy with work that overlaps by half, so that there is always a completion pending, and the reactor,

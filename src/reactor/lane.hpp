@@ -19,7 +19,6 @@
 
 namespace weir::detail {
 
-class question_pace;
 class reactor;
 
 // Which stream a lane is about. Of default streams each context has its own, and of per-thread ones each thread; a foreign
@@ -90,8 +89,8 @@ class lane {
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
 
-  // Asks once, or as a trial, and gives those who are to be told now. For the reactor.
-  void poll(waiter_list& due, question_pace* trial) noexcept;
+  // Asks once, and gives those who are to be told now. For the reactor.
+  void poll(waiter_list& due) noexcept;
   // If nobody waits the lane takes no further part; it arrives again with the next waiter.
   [[nodiscard]] bool leave_if_unawaited() noexcept;
 
@@ -130,7 +129,6 @@ class lane {
   [[nodiscard]] call_outcome record(CUevent& event, CUstream stream) const;
   [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
-  [[nodiscard]] errc query_in_trial(std::uint64_t what, question_pace& trial) const noexcept;
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
   [[nodiscard]] std::uint64_t push(std::uint64_t what) noexcept;

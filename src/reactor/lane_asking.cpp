@@ -1,12 +1,9 @@
 // reactor/lane_asking.cpp - points asked about, and settled.
 #include "driver/open_captures.hpp"
-#include "reactor/clock.hpp"
 #include "reactor/lane.hpp"
-#include "reactor/question_pace.hpp"
 #include "reactor/reactor.hpp"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <utility>
 
@@ -63,20 +60,6 @@ errc lane::query(std::uint64_t what) const noexcept {
   return is_about_captures(answer) ? errc::not_ready : static_cast<errc>(answer);
 }
 
-errc lane::query_in_trial(std::uint64_t what, question_pace& trial) const noexcept {
-  std::array<long long, question_pace::questions_of_trial> took{};
-  for (long long& each : took) {
-    const long long before = steady_nanoseconds();
-    if (const errc answer = query(what); answer != errc::not_ready) return answer;
-    each = steady_nanoseconds() - before;
-  }
-  const auto others = took.begin() + 1;
-  const auto middle = others + (took.end() - others) / 2;
-  std::nth_element(others, middle, took.end());
-  trial.judge(took.front(), *middle);
-  return errc::not_ready;
-}
-
 errc lane::ask(std::uint64_t ticket) noexcept {
   if (const errc outcome = known(ticket); outcome != errc::not_ready) return outcome;
   return ask_alone(ticket, std::unique_lock{polling_});
@@ -112,7 +95,7 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
 
 // One that was pending the last time is asked about again without a look at the ring: that belongs to those who make points. If
 // somebody waits for it still it is there still, as only who holds polling_ takes points away.
-void lane::poll(waiter_list& due, question_pace* trial) noexcept {
+void lane::poll(waiter_list& due) noexcept {
   const std::unique_lock asking{polling_, std::try_to_lock};
   if (!asking.owns_lock()) return;
   if (services() != nullptr) {
@@ -122,11 +105,10 @@ void lane::poll(waiter_list& due, question_pace* trial) noexcept {
   if (pending_.ticket != first_awaited_.load(std::memory_order_relaxed)) {
     const std::lock_guard hold{ring_lock_};
     if (first_awaited_ == none) return;
-    trial = nullptr;  // the first question about an event takes longer anyway
     pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
     pending_.what = ring_[pending_.ticket].what;
   }
-  const errc answer = trial != nullptr ? query_in_trial(pending_.what, *trial) : query(pending_.what);
+  const errc answer = query(pending_.what);
   if (answer == errc::not_ready) {
     stride_ = 0;
   } else if (answer != errc::success) {

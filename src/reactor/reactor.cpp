@@ -10,7 +10,6 @@
 #include <array>
 #include <mutex>
 #include <new>
-#include <utility>
 
 namespace weir::detail {
 namespace {
@@ -162,7 +161,7 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
 }
 
 // A lane whose waiters are due is let go of first: what they do may come back here.
-std::size_t reactor::pass(callers who, question_pace* trial) noexcept {
+std::size_t reactor::pass(callers who) noexcept {
   std::size_t told = 0;
   std::size_t visited = 0;
   for (bool more = true; more;) {
@@ -183,7 +182,7 @@ std::size_t reactor::pass(callers who, question_pace* trial) noexcept {
         first_ = asked.next;
         if (first_ == nullptr) last_ = nullptr;
         --lanes_;
-        asked.poll(due, std::exchange(trial, nullptr));
+        asked.poll(due);
         if (asked.leave_if_unawaited()) {
           left_by_all = &asked;
         } else {

@@ -91,7 +91,7 @@ class reactor {
   void append(lane& one) noexcept;
   [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
   void leave(waiter_list& left) noexcept;
-  std::size_t pass(callers who, question_pace* trial = nullptr) noexcept;
+  std::size_t pass(callers who) noexcept;
   std::size_t tell_due() noexcept;
   std::size_t tell_expired() noexcept;
   static void stop_all() noexcept;
@@ -100,7 +100,7 @@ class reactor {
   [[nodiscard]] bool watch_calls(long long now) noexcept;
   [[nodiscard]] long long next_sleep(long long since, long long now) noexcept;
   static void be_alarmed(void* self) noexcept;
-  [[nodiscard]] bool wait_for_more(long long since, std::uint32_t seen) noexcept;
+  void wait_for_more(long long since, std::uint32_t seen) noexcept;
 
   const int device_;
   std::atomic<lane*> arrivals_{nullptr};  // a stack

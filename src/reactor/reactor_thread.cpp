@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
-#include <utility>
 
 namespace weir::detail {
 namespace {
@@ -59,7 +58,6 @@ void reactor::run() noexcept {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   static_cast<void>(table_in_use.load(std::memory_order_acquire)->cuThreadExchangeStreamCaptureMode(&mode));
   long long since = steady_nanoseconds();
-  bool begins_trial = false;
   while (!ended_.load()) {
     const std::uint32_t seen = signals_.load();
     if (outside_.load(std::memory_order_relaxed)) outside_.store(false);  // it is looked at by all who await
@@ -67,9 +65,8 @@ void reactor::run() noexcept {
     const bool stands_back = drivers_.load() > 0;
     const std::size_t due = stands_back ? 0 : tell_due();
     std::size_t told = 0;
-    question_pace* const trial = std::exchange(begins_trial, false) ? &pace_ : nullptr;
-    if (needs_.load() > 0 && !stands_back) told = pass(callers::own, trial);
-    if (stands_back && sleepers_.load() > 0) told = pass(callers::any, trial);
+    if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
+    if (stands_back && sleepers_.load() > 0) told = pass(callers::any);
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();
@@ -82,7 +79,7 @@ void reactor::run() noexcept {
       since = now;
       if (!pace_.others_call()) continue;  // else nothing is asked that need not be
     }
-    begins_trial = wait_for_more(since, seen);
+    wait_for_more(since, seen);
     if (signals_.load() != seen) since = steady_nanoseconds();
   }
   outside_.store(true);
@@ -113,31 +110,29 @@ void reactor::be_alarmed(void* self) noexcept {
 }
 
 // Spins for as long as that pays, and asks the less often the longer it takes; then sleeps between questions; where nobody needs
-// it, until somebody does. True if the next questions are a trial.
-bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
+// it, until somebody does.
+void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
   const bool stands_back = drivers_.load() > 0;
   const bool needed = stands_back ? sleepers_.load() > 0 : needs_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
-    long long rest = pace_.rest(now - since, now, questions);
+    long long rest = pace_.rest(now - since, questions);
     long long shortest = pace_.shortest_rest(questions);
-    bool is_as_meant = true;
     long long then = now;
     do {
       pause();
       then = steady_nanoseconds();
       if (needed && watch_calls(then)) {
-        rest = pace_.rest(now - since, now, questions);
+        rest = pace_.rest(now - since, questions);
         shortest = pace_.shortest_rest(questions);
-        is_as_meant = false;
       }
     } while (then - now < rest && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
              then < timers_.earliest() && (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
-    return needed && is_as_meant && pace_.begins_trial(then - now, then, questions);
+    return;
   }
   // Lanes whose waiters were all taken back are let go of.
-  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return false;
+  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return;
   const long long next = timers_.earliest();
   long long limit = timer_queue::never;
   if (needed) {
@@ -146,7 +141,7 @@ bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     faults_.let_be();
   }
   if (next != timer_queue::never) limit = std::min(limit, std::max(next - now, 0LL));
-  if (limit == 0) return false;
+  if (limit == 0) return;
   asleep_.store(1);
   if (signals_.load() == seen) {
     outside_.store(true);
@@ -158,7 +153,6 @@ bool reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     outside_.store(false);
   }
   asleep_.store(0);
-  return false;
 }
 
 }  // namespace weir::detail
