@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes with what the files hold.
-constexpr std::string_view format = "weir product 1";
+constexpr std::string_view format = "weir product 2";
 // The names of its files: whoever names a folder of other files keeps those.
 constexpr std::string_view unfinished = ".weir-new-";  // what is being written begins so
 constexpr std::string_view finished = ".weir";         // the others end so

@@ -155,7 +155,11 @@ class compilation {
                        "-fno-strict-aliasing", "-fno-delete-null-pointer-checks", "-fno-threadsafe-statics",
                        "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
     if (!clang_) c.emplace_back("-fno-gnu-unique");
-#if !defined(__x86_64__)
+#if defined(__x86_64__)
+    // It keeps values in the registers 16 to 31 across the call that finds thread-local variables, which may change them: seen of
+    // clang 14, where a parameter was lost.
+    if (clang_) c.emplace_back("-mno-avx512f");
+#else
     if (!clang_)
 #endif
       c.emplace_back("-fstack-clash-protection");  // no frame reaches beyond the page that ends a stack
