@@ -1,16 +1,30 @@
 #!/bin/sh
 # The deterministic schedules: one seed gives one order, run after run, and another seed another.
 # usage: same_order.sh PROGRAM KIND
+#        same_order.sh PROGRAM KIND beside MILLISECONDS   schedule_order, on a processor that others use, too
 set -eu
 program=$1
 kind=$2
-run() { WEIR_DRIVER=embedded WEIR_EMBEDDED_SCHEDULE="$kind:$1" "$program"; }
+how=${3:-alone}
+slow=${4:-}
+run() { WEIR_DRIVER=embedded WEIR_EMBEDDED_SCHEDULE="$kind:$1" "$program" $slow; }
 
 first=$(run 1)
+if [ "$how" = beside ]; then
+  processor=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\)[^ ]*$/\1/')
+  taskset -cp "$processor" $$ > /dev/null
+  others=
+  trap 'kill $others' EXIT
+  for other in 1 2 3; do
+    sh -c 'while :; do :; done' &
+    others="$others $!"
+  done
+fi
 for again in 1 2 3; do
   order=$(run 1)
   [ "$order" = "$first" ] || { echo "seed 1 gave two orders:"; echo "$first"; echo "$order"; exit 1; }
 done
+[ "$how" = alone ] || exit 0
 for seed in 2 3 4 5 6 7 8; do
   [ "$(run $seed)" = "$first" ] || exit 0
 done

@@ -1,8 +1,10 @@
 // schedule_order.cpp - prints in which order the operations of five streams ran, of which each waits for values that its
-// neighbour writes; same_order.sh compares runs.
+// neighbour writes, and some take long; same_order.sh compares runs.
+// usage: weir_schedule_order [MILLISECONDS of a processor that these take]
+#include <time.h>
+
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,16 +20,22 @@ using engine::timeline;
 
 namespace {
 
+long milliseconds_run() noexcept {
+  timespec run{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &run);
+  return 1000 * run.tv_sec + run.tv_nsec / 1'000'000;
+}
+
 struct note {
   std::vector<int>* order;
   int number;
 
-  bool is_slow = false;
+  long takes = 0;  // milliseconds of a processor
 
   // While something takes long nothing else may get its turn.
   void run() const noexcept {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{is_slow ? 7 : 0};
-    while (std::chrono::steady_clock::now() < until) {
+    const long until = milliseconds_run() + takes;
+    while (milliseconds_run() < until) {
     }
     order->push_back(number);
   }
@@ -54,10 +62,11 @@ struct put {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
   if (table().cuInit(0) != weir::abi::CUDA_SUCCESS) return EXIT_FAILURE;
   constexpr std::size_t streams = 5;
   constexpr std::uint32_t rounds = 12;
+  const long slow = count > 1 ? std::strtol(arguments[1], nullptr, 10) : 7;
   std::vector<int> order;
   std::vector<timeline*> lines;
   static std::array<word, streams> words{};
@@ -69,7 +78,7 @@ int main() {
       to.add(engine::make_operation(wait_for{&of_neighbour, round / 4}, engine::operation_kind::wait_value));
       // Every other one on a thread of its own.
       const auto kind = round % 2 == 0 ? engine::operation_kind::work : engine::operation_kind::long_work;
-      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i), round % 4 == 3}, kind));
+      to.add(engine::make_operation(note{&order, static_cast<int>(10 * round + i), round % 4 == 3 ? slow : 0}, kind));
       to.add(engine::make_operation(put{&words[i], round}));
     }
   }

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "embedded/engine/driver_thread.hpp"
-#include "embedded/engine/futex.hpp"
-#include "embedded/engine/thread_time.hpp"
+#include "embedded/engine/thread_watch.hpp"
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/written.hpp"
 
@@ -23,8 +22,10 @@ namespace {
 constexpr std::chrono::milliseconds host_function_patience = 20ms;
 constexpr std::chrono::milliseconds long_work_patience = 50ms;
 constexpr auto silence_before_patient_steps = 4ms;
-// A thread that looks at memory has run for so long by then.
+// A thread that looks at memory has run for so long by then, or has had so many turns, if it yields in each. One that was
+// given none could not have called.
 constexpr auto run_in_silence = 2ms;
+constexpr long turns_in_silence = 3;
 // So often in a row there may be no silence; then there are steps for so long.
 constexpr int most_noise = 5;
 constexpr auto time_in_noise = 1ms;
@@ -126,53 +127,16 @@ stepped conductor::step_towards(point until) noexcept {
 stepped conductor::run_one(timeline& line) noexcept {
   if (!line.try_own()) return stepped::nothing;
   const std::uint64_t before = line.completed();
-  const std::uint32_t runs = runs_elsewhere_.load(std::memory_order_acquire);
-  thread_elsewhere_ = 0;
+  passed_on_.expect(line);
   const stop why = line.run(runner::step, before + 1);
-  if (why != stop::host && why != stop::apart)
+  if (why == stop::host) {
+    passed_on_.wait(elsewhere::host_thread, host_function_patience);
+  } else if (why == stop::apart) {
+    passed_on_.wait(elsewhere::long_threads, long_work_patience);
+  } else {
     return line.completed() != before ? stepped::short_work : stepped::nothing;
-  // Until its thread has let go of the timeline, too, which decides who can make the next step.
-  const auto has_run = [&] {
-    return line.completed() != before && (line.state() & timeline::owned) == 0 && runs_elsewhere_ != runs;
-  };
-  constexpr int most_spins = 200;  // some 10 us
-  for (int spins = 0; spins < most_spins && !has_run(); ++spins) pause();
-  const std::chrono::nanoseconds patience = why == stop::host ? host_function_patience : long_work_patience;
-  const std::atomic<int>& running = why == stop::host ? host_functions_ : long_works_;
-  while (!wait_elsewhere(has_run, patience) && is_kept_elsewhere(running, patience / 2)) {
   }
   return stepped::long_work;
-}
-
-template <class Condition>
-bool conductor::wait_elsewhere(const Condition& has_run, std::chrono::nanoseconds limit) noexcept {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  for (;;) {
-    const std::uint32_t seen = runs_elsewhere_.load(std::memory_order_acquire);
-    if (has_run()) return true;
-    const auto left = end - std::chrono::steady_clock::now();
-    if (left <= 0ns) return false;
-    futex_wait_for(runs_elsewhere_, seen, left);
-  }
-}
-
-// Has what the step passed on not run only because its thread is kept from its processor?
-bool conductor::is_kept_elsewhere(const std::atomic<int>& running, std::chrono::nanoseconds enough) const noexcept {
-  const bool is_next = running == 0;  // asked first: a thread says who it is before it counts
-  const pid_t thread = thread_elsewhere_;
-  return thread == 0 ? is_next : is_kept(thread, run_before_elsewhere_, enough);
-}
-
-void conductor::begins_elsewhere(runner as) noexcept {
-  run_before_elsewhere_ = time_run(this_thread_number());
-  thread_elsewhere_ = this_thread_number();
-  ++(as == runner::host_thread ? host_functions_ : long_works_);
-}
-
-void conductor::ran_elsewhere(runner as) noexcept {
-  --(as == runner::host_thread ? host_functions_ : long_works_);
-  runs_elsewhere_.fetch_add(1, std::memory_order_release);
-  futex_wake(runs_elsewhere_, 1);
 }
 
 // What this thread submits within a patient step is no activity of the program's.
@@ -185,14 +149,9 @@ void conductor::note_activity(std::atomic<std::uint64_t>& of) noexcept {
   if (!first_thread_.compare_exchange_strong(first, mine) && first != mine) several_threads_ = true;
 }
 
-// Is the program silent only because its one thread is kept from its processor?
-bool conductor::is_program_kept(std::chrono::nanoseconds run_before) noexcept {
-  if (several_threads_) return false;
-  {
-    const std::lock_guard lock{active_lock_};
-    if (active_.empty()) return false;  // nothing to keep from it, nothing to ask the kernel
-  }
-  return is_kept(first_thread_, run_before, run_in_silence);
+bool conductor::has_active() noexcept {
+  const std::lock_guard lock{active_lock_};
+  return !active_.empty();
 }
 
 // Each step by itself: other threads go on in between. A run with one thread is repeated exactly where that waits by calls.
@@ -201,7 +160,9 @@ void conductor::make_patient_steps() noexcept {
   is_patient_thread = true;
   std::uint64_t seen_submissions = 0;
   std::uint64_t seen_waits = 0;
-  std::chrono::nanoseconds run_before{};  // the program's thread, before the silence
+  thread_watch program;  // since the last activity; where it has one thread
+  long turns_before = 0;
+  auto last_activity = clock::now();
   int noise = 0;
   for (;;) {
     std::this_thread::sleep_for(silence_before_patient_steps);
@@ -209,9 +170,14 @@ void conductor::make_patient_steps() noexcept {
     const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
     const bool nobody_waits = waits == std::exchange(seen_waits, waits) && waiting_in_step_ == 0;
     const bool is_silent = submissions == std::exchange(seen_submissions, submissions) && nobody_waits;
-    if (is_silent && is_program_kept(run_before)) continue;
+    if (is_silent && !several_threads_ && has_active() && turns_of(first_thread_) - turns_before < turns_in_silence &&
+        program.time_had(clock::now() - last_activity) < run_in_silence) {
+      continue;
+    }
     if (!is_silent) {
-      run_before = time_run(first_thread_);
+      program = {first_thread_, time_run(first_thread_)};
+      turns_before = turns_of(first_thread_);
+      last_activity = clock::now();
       noise = !nobody_waits && !several_threads_ ? 0 : noise + 1;
       if (noise < most_noise || (!several_threads_ && !timeline::anybody_is_to_be_told())) continue;
     }

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "embedded/engine/operation.hpp"
+#include "embedded/engine/passed_on.hpp"
 #include "embedded/engine/schedule.hpp"
 #include "embedded/engine/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 
 class timeline;
-enum class runner : std::uint8_t;
 
 // Takes the workers' place under schedule_kind::random and late. Operations run on the threads that submit and wait, in steps of one;
 // which stream makes the next step follows from the seed and the program's own calls alone. So a run with one thread can be repeated exactly.
@@ -28,7 +28,7 @@ enum class runner : std::uint8_t;
 // stream has done its part. A program may wait without a call, by looking at memory: for its sake a thread makes steps when
 // there have been neither calls nor steps for a while. And other threads may never be silent meanwhile: where there are several,
 // or somebody is to be told of a point, the same thread makes some steps in any case. The time for which a busy machine keeps
-// a thread from its processor does not count in the first two.
+// a thread from its processor does not count in the first two (passed_on.hpp, thread_watch.hpp).
 //
 // Thread safety: all members, from any thread.
 class conductor {
@@ -43,16 +43,13 @@ class conductor {
   // Makes one of these steps.
   stepped step_for(point until) noexcept;
 
-  // A thread to which a step has passed on a timeline begins with an operation of it; has run it, and has let go of the timeline.
-  void begins_elsewhere(runner as) noexcept;
-  void ran_elsewhere(runner as) noexcept;
+  // What steps have passed on to threads of their own.
+  [[nodiscard]] passed_on& left_to_others() noexcept { return passed_on_; }
 
  private:
   stepped step() noexcept;                     // one operation of any timeline
   stepped step_towards(point until) noexcept;  // one that stands between now and the point
   stepped run_one(timeline& line) noexcept;
-  template <class Condition>
-  bool wait_elsewhere(const Condition& has_run, std::chrono::nanoseconds limit) noexcept;
   struct walk {
     std::size_t at = 0;
     std::size_t looks = 0;  // that are left
@@ -60,8 +57,7 @@ class conductor {
   };
   [[nodiscard]] timeline* next_to_run(walk& around) noexcept;
   void note_activity(std::atomic<std::uint64_t>& of) noexcept;
-  [[nodiscard]] bool is_kept_elsewhere(const std::atomic<int>& running, std::chrono::nanoseconds enough) const noexcept;
-  [[nodiscard]] bool is_program_kept(std::chrono::nanoseconds run_before) noexcept;
+  [[nodiscard]] bool has_active() noexcept;
   void make_patient_steps() noexcept;
 
   const schedule schedule_;
@@ -71,17 +67,13 @@ class conductor {
   spin_lock active_lock_;
   std::vector<timeline*> active_;  // those that may have something to run; only a step takes one out
 
-  std::atomic<std::uint32_t> runs_elsewhere_{0};  // so far; a step that has passed on a timeline sleeps on it
-  std::atomic<int> host_functions_{0};            // that run elsewhere now
-  std::atomic<int> long_works_{0};                // the same
-  std::atomic<pid_t> thread_elsewhere_{0};        // that began last; 0: none since the step
-  std::atomic<std::chrono::nanoseconds> run_before_elsewhere_{};  // by that thread
-  std::atomic<std::uint64_t> submissions_{0};                     // so far; and of the steps made with them
-  std::atomic<std::uint64_t> waits_{0};                           // steps so far of threads that wait
-  std::atomic<int> waiting_in_step_{0};       // of these threads; a step may take long: that is not silence
-  std::atomic<bool> patient_waits_{false};    // the patient thread, for its turn
-  std::atomic<pid_t> first_thread_{0};        // that was active
-  std::atomic<bool> several_threads_{false};  // have been
+  passed_on passed_on_;
+  std::atomic<std::uint64_t> submissions_{0};  // so far; and of the steps made with them
+  std::atomic<std::uint64_t> waits_{0};        // steps so far of threads that wait
+  std::atomic<int> waiting_in_step_{0};        // of these threads; a step may take long: that is not silence
+  std::atomic<bool> patient_waits_{false};     // the patient thread, for its turn
+  std::atomic<pid_t> first_thread_{0};         // that was active
+  std::atomic<bool> several_threads_{false};   // have been
   std::atomic<bool> patient_thread_started_{false};
 };
 

@@ -260,9 +260,9 @@ void scheduler::run_given(receivers& as) noexcept {
       as.threads.found();
       if (!as.lines.empty()) call(as);
       line->own_parked();
-      if (stepping()) conductor_->begins_elsewhere(as.as);
+      if (stepping()) conductor_->left_to_others().begins(*line, as.where);
       line->run(as.as, line->completed() + slice_);
-      if (stepping()) conductor_->ran_elsewhere(as.as);
+      if (stepping()) conductor_->left_to_others().has_run(*line, as.where);
       as.threads.finished();
       idle.reset();
     } else if (!idle.once_more()) {

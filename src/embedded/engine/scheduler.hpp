@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "embedded/engine/joint_work.hpp"
+#include "embedded/engine/passed_on.hpp"
 #include "embedded/engine/ready_list.hpp"
 #include "embedded/engine/reserve.hpp"
 #include "embedded/engine/schedule.hpp"
@@ -58,6 +59,7 @@ class scheduler {
   struct receivers {
     const char* name;
     runner as;
+    elsewhere where;
     unsigned most;
     host_list lines;
     wake_up threads;
@@ -89,8 +91,8 @@ class scheduler {
   std::atomic<bool> watch_started_{false};
   joint_work_list joint_;
 
-  alignas(64) receivers host_thread_{"weir-host", runner::host_thread, 1, {}, {}};
-  alignas(64) receivers long_threads_{"weir-step", runner::worker, reserve::most, {}, {}};
+  alignas(64) receivers host_thread_{"weir-host", runner::host_thread, elsewhere::host_thread, 1, {}, {}};
+  alignas(64) receivers long_threads_{"weir-step", runner::worker, elsewhere::long_threads, reserve::most, {}, {}};
 };
 
 }  // namespace weir::embedded::engine
