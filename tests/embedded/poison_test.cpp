@@ -1,6 +1,7 @@
 // poison_test.cpp - under the address sanitizer a program is caught that touches pooled memory which is not its own.
 #include "embedded/model/poison.hpp"
 
+#include "embedded/kernel/fiber_stacks.hpp"
 #include "memory_fixture.hpp"
 
 namespace weir::embedded {
@@ -117,6 +118,20 @@ TEST_F(Poison, NotWhatAPoolHasGivenBack) {
   EXPECT_EQ(driver.cuMemPoolDestroy(pool), CUDA_SUCCESS);
   s.synchronize();
   EXPECT_FALSE(model::is_forbidden(reinterpret_cast<void*>(a)));
+}
+
+// Fibers that were left in the middle have frames there, and the addresses may be an image's next.
+TEST_F(Poison, StacksThatAreGivenBack) {
+  void* at = nullptr;
+  {
+    kernel::fiber_stacks stacks;
+    stacks.require(64 * 1024);
+    const kernel::fiber_stack one = stacks.at(0);
+    at = one.lowest;
+    model::forbid(one.lowest, one.bytes);
+    EXPECT_TRUE(model::is_forbidden(at));
+  }
+  EXPECT_FALSE(model::is_forbidden(at));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <new>
 
+#include "embedded/model/poison.hpp"
+
 namespace weir::embedded::kernel {
 
 namespace {
@@ -63,7 +65,11 @@ bool fiber_stacks::is_below_one(const void* address) const noexcept {
 }
 
 void fiber_stacks::release() noexcept {
-  for (std::byte* group : groups_) ::munmap(group, together * stride());
+  for (std::byte* group : groups_) {
+    // Fibers that were left in the middle have frames there, and the addresses may be an image's next.
+    model::permit(group, together * stride());
+    ::munmap(group, together * stride());
+  }
   guards.fetch_sub(groups_.size() * together, std::memory_order_relaxed);
   groups_.clear();
 }
