@@ -156,13 +156,14 @@ class compilation {
                        "-fno-stack-protector", "-Wno-attributes", "-Wno-unknown-pragmas"});
     if (!clang_) c.emplace_back("-fno-gnu-unique");
 #if defined(__x86_64__)
-    // It keeps values in the registers 16 to 31 across the call that finds thread-local variables, which may change them: seen of
-    // clang 14, where a parameter was lost.
-    if (clang_) c.emplace_back("-mno-avx512f");
+    constexpr bool is_x86 = true;
 #else
-    if (!clang_)
+    constexpr bool is_x86 = false;
 #endif
-      c.emplace_back("-fstack-clash-protection");  // no frame reaches beyond the page that ends a stack
+    // No frame reaches beyond the page that ends a stack.
+    if (is_x86 || !clang_) c.emplace_back("-fstack-clash-protection");
+    // Clang 14 keeps values in the registers 16 to 31 across the call that finds thread-local variables, which may change them.
+    if (is_x86 && clang_) c.emplace_back("-mno-avx512f");
     if (what_.debug)
       c.emplace_back("-g");
     else if (what_.line_info)
