@@ -8,7 +8,9 @@
 #include <weir/stream.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <span>
 #include <thread>
@@ -23,6 +25,7 @@ namespace weir {
 namespace {
 
 using test::gate;
+using test::share_a_queue;
 
 class StreamOrder : public ::testing::Test {
  protected:
@@ -172,18 +175,26 @@ TEST_F(StreamOrder, ThreadsMayWaitForOneStreamAtOnce) {
 
 // Rule 45, one way: a non-blocking stream and the legacy stream ignore each other.
 TEST_F(StreamOrder, NonBlockingStreamsTakeNoPartInTheLegacyStreamsOrder) {
-  gate held{a};
-  mark(stream_ref::legacy(), 0);
-  stream_ref::legacy().sync();
+  const stream_ref legacy = stream_ref::legacy();
+  // The legacy stream is an old one, and may share its queue with a new one.
+  std::vector<stream> made;
+  do {
+    made.emplace_back(gpu);
+    ASSERT_LE(made.size(), 64u) << "all streams share the legacy stream's queue, or wait for it";
+  } while (share_a_queue(legacy, made.back()));
+  const stream& apart = made.back();
+  gate held{apart};
+  mark(legacy, 0);
+  legacy.sync();
   EXPECT_EQ(seen(0), 1u);
   held.open();
-  a.sync();
-  gate legacy_held{stream_ref::legacy()};
-  mark(a, 1);
-  a.sync();
+  apart.sync();
+  gate legacy_held{legacy};
+  mark(apart, 1);
+  apart.sync();
   EXPECT_EQ(seen(1), 1u);
   legacy_held.open();
-  stream_ref::legacy().sync();
+  legacy.sync();
 }
 
 // Rule 45, the other: a blocking stream and the legacy stream wait for each other.
@@ -214,17 +225,29 @@ TEST_F(StreamOrder, ThePerThreadStreamIsTheThreadsOwn) {
   const stream_ref mine = stream_ref::per_thread();
   gate held{mine};
   unsigned long long other_id = 0;
-  std::thread{[&] {
-    const context_scope also_here{gpu};
-    mark(stream_ref::per_thread(), 0);
-    stream_ref::per_thread().sync();
-    other_id = stream_ref::per_thread().id();
-  }}.join();
+  // Threads whose streams share a queue with this one's live on, so that the next gets another.
+  std::atomic<bool> is_apart{false};
+  std::latch has_ended{1};
+  std::vector<std::jthread> others;
+  while (!is_apart && others.size() < 64) {
+    std::latch has_looked{1};
+    others.emplace_back([&] {
+      const context_scope also_here{gpu};
+      mark(stream_ref::per_thread(), 0);
+      other_id = stream_ref::per_thread().id();
+      is_apart = stream_ref::per_thread().record().sync_for(std::chrono::milliseconds{200});
+      has_looked.count_down();
+      has_ended.wait();
+    });
+    has_looked.wait();
+  }
+  EXPECT_TRUE(is_apart) << "all threads' streams wait for this one's, or share its queue";
   EXPECT_EQ(seen(0), 1u);
   EXPECT_NE(other_id, mine.id());
   EXPECT_FALSE(mine.done());
   held.open();
   mine.sync();
+  has_ended.count_down();
 }
 
 // Rule 59, and events outlive their streams.

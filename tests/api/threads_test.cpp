@@ -172,6 +172,8 @@ TEST_F(Threads, HaveTheirOwnCurrentStreams) {
 
 // One thread is held by the device; the others are not.
 TEST_F(Threads, AWaitingThreadHoldsNobodyUp) {
+  std::vector<event> marks;  // made before: memory for more of them a driver may get only from an idle device
+  for (std::size_t i = 0; i < threads; ++i) marks.emplace_back(gpu);
   gate held{streams[0]};
   std::atomic<int> free{0};
   at_once([&](std::size_t me) {
@@ -180,7 +182,8 @@ TEST_F(Threads, AWaitingThreadHoldsNobodyUp) {
       return;
     }
     for (int round = 0; round < rounds; ++round) {
-      streams[1 + me % 2].record().sync();
+      streams[1 + me % 2].record(marks[me]);
+      marks[me].sync();
       EXPECT_FALSE(streams[0].done());
     }
     // The last of the others lets the first go on.

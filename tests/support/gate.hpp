@@ -1,6 +1,7 @@
 // support/gate.hpp - holds a stream until the test lets it go.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <weir/driver.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
@@ -11,36 +12,64 @@
 #include <stdexcept>
 
 #include "driver/table.hpp"
+#include "support/gate_watch.hpp"
 
 namespace weir::test {
 
 // Work queued on a stream after a gate waits, on the device, until the gate is opened or destroyed. No thread of the
-// driver waits with it, so other streams and host functions go on. Declare it after what must outlive the held work.
+// driver waits with it, so other streams and host functions go on; but for streams that share its queue of the hardware
+// (share_a_queue). Declare it after what must outlive the held work.
+//
+// One that is closed for very long opens itself, and the test fails.
 class gate {
  public:
-  explicit gate(stream_ref stream) : word_{next_word()} {
-    const auto address = static_cast<abi::CUdeviceptr>(reinterpret_cast<std::uintptr_t>(word_));
+  explicit gate(stream_ref stream) : place_{next_place()} {
+    std::uint32_t& word = words()[place_];
+    std::atomic_ref{word}.store(0);
+    const auto address = static_cast<abi::CUdeviceptr>(reinterpret_cast<std::uintptr_t>(&word));
     const abi::CUresult result =
         detail::driver().cuStreamWaitValue32_v2(stream.get(), address, 1, abi::CU_STREAM_WAIT_VALUE_EQ);
     if (result != abi::CUDA_SUCCESS) throw std::runtime_error{"a gate cannot hold this stream"};
+    gate_watch::instance().closed(place_, word);
   }
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
-  ~gate() { open(); }
-
-  void open() noexcept { std::atomic_ref{*word_}.store(1); }
-
- private:
-  // Words are used in turn; there are far more of them than gates at a time.
-  static std::uint32_t* next_word() {
-    static auto* const words = new pinned_buffer<std::uint32_t>{4096};
-    static std::atomic<std::size_t> used{0};
-    std::uint32_t* word = words->data() + used.fetch_add(1) % words->size();
-    std::atomic_ref{*word}.store(0);
-    return word;
+  ~gate() {
+    open();
+    if (gate_watch::instance().opened_itself(place_)) {
+      ADD_FAILURE() << "a gate was closed for " << gate_watch::longest.count()
+                    << " s: a call waits for the stream that it held, or another stream shares its queue";
+    }
   }
 
-  std::uint32_t* word_;
+  void open() noexcept {
+    gate_watch::instance().opened(place_);
+    std::atomic_ref{words()[place_]}.store(1);
+  }
+
+ private:
+  // Places are used in turn; there are far more of them than gates at a time.
+  static std::size_t next_place() {
+    static std::atomic<std::size_t> used{0};
+    return used.fetch_add(1) % gate_watch::places;
+  }
+  static std::uint32_t* words() {
+    static auto* const all = new pinned_buffer<std::uint32_t>{gate_watch::places};
+    return all->data();
+  }
+
+  std::size_t place_;
 };
+
+// A GPU's streams share some queues, and one that waits for a value stops its queue. Both streams are without work.
+inline bool share_a_queue(stream_ref held, stream_ref other) {
+  constexpr std::chrono::milliseconds long_enough{200};
+  gate holding{held};
+  const bool is_held = !other.record().sync_for(long_enough);
+  holding.open();
+  held.sync();
+  other.sync();
+  return is_held;
+}
 
 }  // namespace weir::test
