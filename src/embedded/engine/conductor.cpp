@@ -170,9 +170,10 @@ void conductor::make_patient_steps() noexcept {
     const std::uint64_t waits = waits_.load(std::memory_order_relaxed);
     const bool nobody_waits = waits == std::exchange(seen_waits, waits) && waiting_in_step_ == 0;
     const bool is_silent = submissions == std::exchange(seen_submissions, submissions) && nobody_waits;
-    if (is_silent && !several_threads_ && has_active() && turns_of(first_thread_) - turns_before < turns_in_silence &&
-        program.time_had(clock::now() - last_activity) < run_in_silence) {
-      continue;
+    if (is_silent && !several_threads_ && has_active()) {
+      const long turns = turns_of(first_thread_);
+      const bool may_yield = turns == 0 || turns - turns_before >= turns_in_silence;  // 0: the kernel does not say
+      if (!may_yield && program.time_had(clock::now() - last_activity) < run_in_silence) continue;
     }
     if (!is_silent) {
       program = {first_thread_, time_run(first_thread_)};
