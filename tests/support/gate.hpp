@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <weir/driver.hpp>
+#include <weir/fill.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -61,15 +63,23 @@ class gate {
   std::size_t place_;
 };
 
-// A GPU's streams share some queues, and one that waits for a value stops its queue. Both streams are without work.
-inline bool share_a_queue(stream_ref held, stream_ref other) {
+// A GPU's streams share some queues, and one that waits for a value stops its queue for other work, be it of the one or
+// of the other stream. Both are without work.
+inline bool share_a_queue(stream_ref one, stream_ref other) {
   constexpr std::chrono::milliseconds long_enough{200};
-  gate holding{held};
-  const bool is_held = !other.record().sync_for(long_enough);
-  holding.open();
-  held.sync();
-  other.sync();
-  return is_held;
+  pinned_buffer<std::uint32_t> word{1};
+  const auto holds_up = [&](stream_ref held, stream_ref free) {
+    gate holding{held};
+    fill(free, word.data(), 1, 1u);  // a record alone is not held up
+    const bool is_held = !free.record().sync_for(long_enough);
+    holding.open();
+    held.sync();
+    free.sync();
+    return is_held;
+  };
+  const bool they_do = holds_up(one, other) || holds_up(other, one);
+  word.close();  // weir's thread might free it beside the next gate, and wait for the device with the driver's lock held
+  return they_do;
 }
 
 }  // namespace weir::test
