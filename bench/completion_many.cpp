@@ -13,6 +13,7 @@
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 #include <weir/completion.hpp>
 #include <weir/driver.hpp>
@@ -65,7 +66,7 @@ struct tally {
 };
 
 waiting count_end(weir::completion what, tally& in) {
-  co_await static_cast<weir::completion&&>(what);  // as in co_await stream.completion()
+  co_await std::move(what);  // as in co_await stream.completion()
   if (in.resumed.fetch_add(1, std::memory_order_relaxed) + 1 != all) co_return;
   in.last = clock::now();
   in.resumed.fetch_add(1);
