@@ -26,7 +26,9 @@ inline void spin_on(unsigned& spins, bool for_the_engine, long long elapsed) noe
 
 // Learns from how long waits have taken lately. A thread that spins sees the end of work 4 us after it on a GPU, one that
 // sleeps much later: so waits that are mostly short are spun through whole, and where they are mostly long hardly any time
-// is spent on it. Thread safety: all members, from any thread; what two learn at once may be lost.
+// is spent on it. A program waits for different work by turns, and two streams may end at once, one wait of 100 us and one of
+// none: so it covers the longer of the short ones, and forgets them slowly. Thread safety: all members, from any thread; what two
+// learn at once may be lost.
 class spin_budget {
  public:
   [[nodiscard]] long long nanoseconds() const noexcept { return budget_.load(std::memory_order_relaxed); }
@@ -35,12 +37,14 @@ class spin_budget {
   void learn(long long waited) noexcept {
     const long long now = nanoseconds();
     const long long wanted = waited <= longest ? std::max(2 * waited, shortest) : shortest;
-    budget_.store(std::clamp(now + (wanted - now) / 4, shortest, longest), std::memory_order_relaxed);
+    const long long part = waited > is_short ? 4 : wanted > now ? 1 : 32;
+    budget_.store(std::clamp(now + (wanted - now) / part, shortest, longest), std::memory_order_relaxed);
   }
 
  private:
   static constexpr long long shortest = 5'000;
   static constexpr long long longest = 10'000'000;
+  static constexpr long long is_short = 1'000'000;
 
   std::atomic<long long> budget_{50'000};
 };
