@@ -164,6 +164,11 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
 std::size_t reactor::pass(callers who) noexcept {
   std::size_t told = 0;
   std::size_t visited = 0;
+  const bool is_own = of_own_thread() == this;
+  long long now = is_own ? steady_nanoseconds() : 0;
+  const bool has_looked = now - looked_ <= expected_end::blink;
+  long long not_before = timer_queue::never;
+  if (is_own) ask_not_before_ = 0;
   for (bool more = true; more;) {
     waiter_list due;
     lane* left_by_all = nullptr;
@@ -182,12 +187,18 @@ std::size_t reactor::pass(callers who) noexcept {
         first_ = asked.next;
         if (first_ == nullptr) last_ = nullptr;
         --lanes_;
-        asked.poll(due);
+        long long next = 0;
+        if (is_own) {
+          next = asked.poll_in_time(due, now, has_looked);
+        } else {
+          asked.poll(due);
+        }
         if (asked.leave_if_unawaited()) {
           left_by_all = &asked;
         } else {
           append(asked);
           ++visited;
+          not_before = std::min(not_before, next);
         }
       }
       more = !due.empty() || left_by_all != nullptr;
@@ -201,7 +212,9 @@ std::size_t reactor::pass(callers who) noexcept {
     }
     leave(left);
     if (left_by_all != nullptr) left_by_all->tidy();
+    if (is_own && more) now = steady_nanoseconds();  // who was told may have taken his time
   }
+  if (is_own && visited != 0) ask_not_before_ = not_before;
   return told;
 }
 

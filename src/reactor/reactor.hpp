@@ -115,6 +115,8 @@ class reactor {
   lane* last_ = nullptr;
   std::size_t lanes_ = 0;
   std::atomic<long long> asked_at_once_{0};
+  long long looked_ = 0;          // when the thread did so last, as far as it is known; its own, as the next
+  long long ask_not_before_ = 0;  // when a lane is to be asked next; in the past: as soon as that is no burden
 
   // What all who await change has a line of its own: the thread looks at the rest without a pause.
   alignas(64) std::atomic<int> needs_{0};

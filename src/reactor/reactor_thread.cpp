@@ -70,6 +70,7 @@ void reactor::run() noexcept {
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();
+      looked_ = now;
       if (told != 0) {
         budget.learn(now - since);
         sleeps_.learn(now - since);
@@ -119,15 +120,17 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
     long long rest = pace_.rest(now - since, questions);
     long long shortest = pace_.shortest_rest(questions);
+    const long long unasked = needed ? ask_not_before_ - now : 0;
     long long then = now;
     do {
       pause();
+      looked_ = then;
       then = steady_nanoseconds();
       if (needed && watch_calls(then)) {
         rest = pace_.rest(now - since, questions);
         shortest = pace_.shortest_rest(questions);
       }
-    } while (then - now < rest && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
+    } while (then - now < std::max(rest, unasked) && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
              then < timers_.earliest() && (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
     return;
   }

@@ -8,8 +8,11 @@
 #include <weir/sync_wait.hpp>
 #include <weir/task.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +47,37 @@ TEST(Lane, IsAskedAboutItsPointAfterAnyNumberOfSuccesses) {
     s.sync();
     while (told == 0) drive.poll();
   }
+}
+
+// A later point that is pending says nothing about the oldest.
+TEST(Lane, IsAskedAboutTheOldestWhereALaterPointIsPending) {
+  static std::vector<abi::CUevent> recorded;
+  static std::size_t done = 0;
+  recorded.clear();
+  done = 0;
+  const own_table table{[](driver_table& t) {
+    t.cuEventRecord = [](abi::CUevent event, abi::CUstream) {
+      recorded.push_back(event);
+      return abi::CUDA_SUCCESS;
+    };
+    t.cuEventQuery = [](abi::CUevent event) {
+      const auto end = recorded.begin() + static_cast<std::ptrdiff_t>(done);
+      return std::find(recorded.begin(), end, event) != end ? abi::CUDA_SUCCESS : abi::CUDA_ERROR_NOT_READY;
+    };
+  }};
+  const device gpu;
+  reactor_drive drive{gpu};
+  const stream s{gpu};
+  std::atomic<int> told{0};
+  for (int i = 0; i < 4; ++i) await(s.completion(), told);
+  done = 2;
+  drive.poll();
+  EXPECT_EQ(told, 1);
+  drive.poll();  // about the third
+  EXPECT_EQ(told, 2);
+  done = 4;
+  drive.poll();
+  EXPECT_EQ(told, 4);
 }
 
 // A question that somebody else has asked before does not answer this one.
