@@ -174,7 +174,8 @@ class lane {
   struct {
     std::uint64_t ticket = 0;
     std::uint64_t what = 0;
-  } pending_;                          // what was asked about last
+  } pending_;  // what was asked about last
+
   std::uint64_t expected_ticket_ = 0;  // the oldest that somebody waits for, of which the next is
   expected_end expected_;
 
