@@ -9,10 +9,10 @@ namespace weir::detail {
 
 // A stream whose last waits have all taken long is asked seldom until shortly before the shortest of them would be over: for
 // threads that launch past weir, whom nobody sees, and who lose by questions (question_pace.hpp). It takes 128 waits to expect
-// that, and one that ends sooner shortens it for as many. So fewer than one in a hundred is noticed late, by 16 us at most.
+// that, and as many more after one that ended sooner. So fewer than one in a hundred is noticed late, by 16 us at most.
 //
 // What is learnt is for how long nothing was done for certain; not from waits of which the thread missed the begin or the end, as
-// something else had the processor. All times are nanoseconds. Not thread-safe.
+// something else had the processor, unless it may have been sooner than expected. All times are nanoseconds. Not thread-safe.
 class expected_end {
  public:
   // The longest time between two looks of a thread that misses nothing.
@@ -31,7 +31,14 @@ class expected_end {
   }
 
   void note_end(long long now) noexcept {
-    if (is_seen_ && now - std::max(pending_, not_before_) <= blink) learn(pending_ - begun_);
+    if (!is_seen_) return;
+    const bool has_rested = not_before_ > pending_;
+    const bool is_in_time = now - std::max(pending_, not_before_) <= blink;
+    if (has_rested && is_in_time) {
+      forget();
+    } else if (has_rested || is_in_time) {
+      learn(pending_ - begun_);
+    }
   }
 
   // When to ask next; in the past if there is no reason to wait.
@@ -41,6 +48,12 @@ class expected_end {
   static constexpr long long longest_rest = 16'000;
   static constexpr int block = 128;
   static constexpr long long longest = std::numeric_limits<long long>::max();
+
+  void forget() noexcept {
+    shortest_ = shortest_before_ = 0;
+    shortest_in_this_ = longest;
+    waits_in_this_ = 0;
+  }
 
   // The shortest of the last one to two blocks of waits.
   void learn(long long waited) noexcept {

@@ -161,14 +161,13 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
 }
 
 // A lane whose waiters are due is let go of first: what they do may come back here.
-std::size_t reactor::pass(callers who) noexcept {
+std::size_t reactor::pass(callers who, bool in_time) noexcept {
   std::size_t told = 0;
   std::size_t visited = 0;
-  const bool is_own = of_own_thread() == this;
-  long long now = is_own ? steady_nanoseconds() : 0;
-  const bool has_looked = now - looked_ <= expected_end::blink;
+  long long now = in_time ? steady_nanoseconds() : 0;
+  const bool has_looked = in_time && now - looked_ <= expected_end::blink;
   long long not_before = timer_queue::never;
-  if (is_own) ask_not_before_ = 0;
+  if (in_time) ask_not_before_ = 0;
   for (bool more = true; more;) {
     waiter_list due;
     lane* left_by_all = nullptr;
@@ -188,7 +187,7 @@ std::size_t reactor::pass(callers who) noexcept {
         if (first_ == nullptr) last_ = nullptr;
         --lanes_;
         long long next = 0;
-        if (is_own) {
+        if (in_time) {
           next = asked.poll_in_time(due, now, has_looked);
         } else {
           asked.poll(due);
@@ -212,15 +211,15 @@ std::size_t reactor::pass(callers who) noexcept {
     }
     leave(left);
     if (left_by_all != nullptr) left_by_all->tidy();
-    if (is_own && more) now = steady_nanoseconds();  // who was told may have taken his time
+    if (in_time && more) now = steady_nanoseconds();  // who was told may have taken his time
   }
-  if (is_own && visited != 0) ask_not_before_ = not_before;
+  if (in_time && visited != 0) ask_not_before_ = not_before;
   return told;
 }
 
 std::size_t reactor::drive(callers who) noexcept {
   if (in_forked_child()) return 0;
-  std::size_t told = pass(who) + tell_expired();
+  std::size_t told = pass(who, false) + tell_expired();
   if (who == callers::own) told += tell_due();
   return told;
 }

@@ -91,7 +91,8 @@ class reactor {
   void append(lane& one) noexcept;
   [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
   void leave(waiter_list& left) noexcept;
-  std::size_t pass(callers who) noexcept;
+  // In time: leaves lanes alone of which no end is to be expected yet. Of the thread's own loop alone, not of what it tells.
+  std::size_t pass(callers who, bool in_time) noexcept;
   std::size_t tell_due() noexcept;
   std::size_t tell_expired() noexcept;
   static void stop_all() noexcept;

@@ -27,7 +27,7 @@ inline void spin_on(unsigned& spins, bool for_the_engine, long long elapsed) noe
 // Learns from how long waits have taken lately. A thread that spins sees the end of work 4 us after it on a GPU, one that
 // sleeps much later: so waits that are mostly short are spun through whole, and where they are mostly long hardly any time
 // is spent on it. A program waits for different work by turns, and two streams may end at once, one wait of 100 us and one of
-// none: so it covers the longer of the short ones, and forgets them slowly. Thread safety: all members, from any thread; what two
+// none: so it covers the longer of those of up to 1 ms, and forgets them slowly. Thread safety: all members, from any thread; what two
 // learn at once may be lost.
 class spin_budget {
  public:
@@ -37,7 +37,8 @@ class spin_budget {
   void learn(long long waited) noexcept {
     const long long now = nanoseconds();
     const long long wanted = waited <= longest ? std::max(2 * waited, shortest) : shortest;
-    const long long part = waited > is_short ? 4 : wanted > now ? 1 : 32;
+    const bool by_quarters = waited > is_short || now > 2 * is_short;
+    const long long part = by_quarters ? 4 : wanted > now ? 1 : 32;
     budget_.store(std::clamp(now + (wanted - now) / part, shortest, longest), std::memory_order_relaxed);
   }
 

@@ -51,6 +51,15 @@ TEST(SpinBudget, CoversTheLongerOfShortWaits) {
   }
 }
 
+TEST(SpinBudget, ForgetsLongOnesAmongShortOnesSoon) {
+  spin_budget budget;
+  for (int i = 0; i < 1000; ++i) {
+    for (int k = 0; k < 9; ++k) budget.learn(10'000);
+    EXPECT_LT(budget.nanoseconds(), 3'000'000);
+    budget.learn(5'000'000);
+  }
+}
+
 TEST(SpinBudget, IsNotLedAstrayByOneWait) {
   spin_budget budget;
   for (int i = 0; i < 100; ++i) budget.learn(50'000);
