@@ -33,8 +33,6 @@ void lane::attach(const lane_place& where) {
   pooled_ = false;
   of_an_event_ = false;
   event_is_left_ = false;
-  expected_ticket_ = 0;
-  expected_ = {};
 }
 
 lane_place lane::place_of(std::uint64_t ticket) const noexcept {

@@ -5,7 +5,6 @@
 #include "driver/spin_lock.hpp"
 #include "driver/table.hpp"
 #include "reactor/event_store.hpp"
-#include "reactor/expected_end.hpp"
 #include "reactor/mark_ring.hpp"
 #include "reactor/waiter_list.hpp"
 
@@ -92,9 +91,6 @@ class lane {
 
   // Asks once, and gives those who are to be told now. For the reactor.
   void poll(waiter_list& due) noexcept;
-  // The same, unless no end is to be expected yet, at that time: of a thread that has looked at all of its lanes just before, or
-  // not. Answers when to ask next.
-  [[nodiscard]] long long poll_in_time(waiter_list& due, long long now, bool has_looked) noexcept;
   // If nobody waits the lane takes no further part; it arrives again with the next waiter.
   [[nodiscard]] bool leave_if_unawaited() noexcept;
 
@@ -133,7 +129,6 @@ class lane {
   [[nodiscard]] call_outcome record(CUevent& event, CUstream stream) const;
   [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
-  [[nodiscard]] errc ask_oldest(waiter_list& due) noexcept;  // with polling_ held
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
   [[nodiscard]] std::uint64_t push(std::uint64_t what) noexcept;
@@ -175,9 +170,6 @@ class lane {
     std::uint64_t ticket = 0;
     std::uint64_t what = 0;
   } pending_;  // what was asked about last
-
-  std::uint64_t expected_ticket_ = 0;  // the oldest that somebody waits for, of which the next is
-  expected_end expected_;
 
   alignas(64) std::mutex noting_;  // keeps tickets in the order of the stream; held while the driver records
   mutable spin_lock ring_lock_;    // guards the following, for a few nanoseconds at a time

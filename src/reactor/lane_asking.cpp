@@ -93,54 +93,28 @@ errc lane::ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) n
   return known(ticket);
 }
 
-void lane::poll(waiter_list& due) noexcept {
-  const std::unique_lock asking{polling_, std::try_to_lock};
-  if (!asking.owns_lock()) return;
-  expected_ticket_ = 0;  // whoever asks now does not tell when
-  if (services() != nullptr) {
-    settle_reached(due);
-  } else {
-    static_cast<void>(ask_oldest(due));
-  }
-}
-
-long long lane::poll_in_time(waiter_list& due, long long now, bool has_looked) noexcept {
-  const std::unique_lock asking{polling_, std::try_to_lock};
-  if (!asking.owns_lock()) return 0;
-  if (services() != nullptr) {
-    settle_reached(due);
-    return 0;
-  }
-  const std::uint64_t oldest = first_awaited_.load(std::memory_order_relaxed);
-  if (oldest != expected_ticket_) {
-    expected_ticket_ = oldest;
-    expected_.begin(now, has_looked);
-  } else if (now < expected_.not_before()) {
-    return expected_.not_before();
-  }
-  switch (ask_oldest(due)) {
-    case errc::not_ready: expected_.note_pending(now); return expected_.not_before();
-    case errc::success: expected_.note_end(now); break;
-    default: break;
-  }
-  return 0;
-}
-
 // One that was pending the last time is asked about again without a look at the ring: that belongs to those who make points. If
 // somebody waits for it still it is there still, as only who holds polling_ takes points away. Where a later one is asked about
 // and pending, the oldest may be done.
-errc lane::ask_oldest(waiter_list& due) noexcept {
-  for (;;) {
+void lane::poll(waiter_list& due) noexcept {
+  const std::unique_lock asking{polling_, std::try_to_lock};
+  if (!asking.owns_lock()) return;
+  if (services() != nullptr) {
+    settle_reached(due);
+    return;
+  }
+  for (bool again = true; again;) {
     const std::uint64_t oldest = first_awaited_.load(std::memory_order_relaxed);
     if (pending_.ticket != oldest) {
       const std::lock_guard hold{ring_lock_};
-      if (first_awaited_ == none) return errc::not_ready;
+      if (first_awaited_ == none) return;
       pending_.ticket = std::min(first_awaited_ + stride_, ring_.end() - 1);
       pending_.what = ring_[pending_.ticket].what;
     }
+    again = false;
     const errc answer = query(pending_.what);
     if (answer == errc::not_ready) {
-      if (std::exchange(stride_, 0) != 0 && pending_.ticket != oldest) continue;
+      again = std::exchange(stride_, 0) != 0 && pending_.ticket != oldest;
     } else if (answer != errc::success) {
       fail(answer, due);
     } else {
@@ -148,7 +122,6 @@ errc lane::ask_oldest(waiter_list& due) noexcept {
       settle_through(pending_.ticket, due);
       stride_ = std::min(2 * stride_ + 1, ring_.size());
     }
-    return answer;
   }
 }
 

@@ -161,13 +161,9 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
 }
 
 // A lane whose waiters are due is let go of first: what they do may come back here.
-std::size_t reactor::pass(callers who, bool in_time) noexcept {
+std::size_t reactor::pass(callers who) noexcept {
   std::size_t told = 0;
   std::size_t visited = 0;
-  long long now = in_time ? steady_nanoseconds() : 0;
-  const bool has_looked = in_time && now - looked_ <= expected_end::blink;
-  long long not_before = timer_queue::never;
-  if (in_time) ask_not_before_ = 0;
   for (bool more = true; more;) {
     waiter_list due;
     lane* left_by_all = nullptr;
@@ -186,18 +182,12 @@ std::size_t reactor::pass(callers who, bool in_time) noexcept {
         first_ = asked.next;
         if (first_ == nullptr) last_ = nullptr;
         --lanes_;
-        long long next = 0;
-        if (in_time) {
-          next = asked.poll_in_time(due, now, has_looked);
-        } else {
-          asked.poll(due);
-        }
+        asked.poll(due);
         if (asked.leave_if_unawaited()) {
           left_by_all = &asked;
         } else {
           append(asked);
           ++visited;
-          not_before = std::min(not_before, next);
         }
       }
       more = !due.empty() || left_by_all != nullptr;
@@ -211,15 +201,13 @@ std::size_t reactor::pass(callers who, bool in_time) noexcept {
     }
     leave(left);
     if (left_by_all != nullptr) left_by_all->tidy();
-    if (in_time && more) now = steady_nanoseconds();  // who was told may have taken his time
   }
-  if (in_time && visited != 0) ask_not_before_ = not_before;
   return told;
 }
 
 std::size_t reactor::drive(callers who) noexcept {
   if (in_forked_child()) return 0;
-  std::size_t told = pass(who, false) + tell_expired();
+  std::size_t told = pass(who) + tell_expired();
   if (who == callers::own) told += tell_due();
   return told;
 }

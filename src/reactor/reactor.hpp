@@ -91,8 +91,7 @@ class reactor {
   void append(lane& one) noexcept;
   [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
   void leave(waiter_list& left) noexcept;
-  // In time: leaves lanes alone of which no end is to be expected yet. Of the thread's own loop alone, not of what it tells.
-  std::size_t pass(callers who, bool in_time) noexcept;
+  std::size_t pass(callers who) noexcept;
   std::size_t tell_due() noexcept;
   std::size_t tell_expired() noexcept;
   static void stop_all() noexcept;
@@ -116,8 +115,6 @@ class reactor {
   lane* last_ = nullptr;
   std::size_t lanes_ = 0;
   std::atomic<long long> asked_at_once_{0};
-  long long looked_ = 0;          // when the thread did so last, as far as it is known; its own, as the next
-  long long ask_not_before_ = 0;  // when a lane is to be asked next; in the past: as soon as that is no burden
 
   // What all who await change has a line of its own: the thread looks at the rest without a pause.
   alignas(64) std::atomic<int> needs_{0};

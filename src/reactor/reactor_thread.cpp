@@ -65,12 +65,11 @@ void reactor::run() noexcept {
     const bool stands_back = drivers_.load() > 0;
     const std::size_t due = stands_back ? 0 : tell_due();
     std::size_t told = 0;
-    if (needs_.load() > 0 && !stands_back) told = pass(callers::own, true);
-    if (stands_back && sleepers_.load() > 0) told = pass(callers::any, false);
+    if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
+    if (stands_back && sleepers_.load() > 0) told = pass(callers::any);
     told += tell_expired();
     if (due + told != 0) {
       const long long now = steady_nanoseconds();
-      looked_ = now;
       if (told != 0) {
         budget.learn(now - since);
         sleeps_.learn(now - since);
@@ -120,24 +119,20 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
     long long rest = pace_.rest(now - since, questions);
     long long shortest = pace_.shortest_rest(questions);
-    const long long unasked = needed ? ask_not_before_ - now : 0;
     long long then = now;
-    long long before = now;
     do {
       pause();
-      before = then;
       then = steady_nanoseconds();
       if (needed && watch_calls(then)) {
         rest = pace_.rest(now - since, questions);
         shortest = pace_.shortest_rest(questions);
       }
-    } while (then - now < std::max(rest, unasked) && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
+    } while (then - now < rest && (stands_back || !any_due_.load(std::memory_order_relaxed)) &&
              then < timers_.earliest() && (then - now < shortest || signals_.load(std::memory_order_relaxed) == seen));
-    looked_ = before;
     return;
   }
   // Lanes whose waiters were all taken back are let go of.
-  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own, false) != 0) return;
+  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return;
   const long long next = timers_.earliest();
   long long limit = timer_queue::never;
   if (needed) {
