@@ -67,6 +67,9 @@ struct wait_timer {
 // first use. Throws std::system_error, with nothing done.
 WEIR_EXPORT void tell_soon(lane* where, completion_waiter& who);
 
+// Begins the reactor's thread, which those two do else. `where` may be null. Throws std::system_error.
+WEIR_EXPORT void begin_telling(lane* where);
+
 // Throws what a point is settled with, unless that is success: then what a host function of the stream has thrown, if one has.
 WEIR_EXPORT void throw_outcome(const lane* where, unsigned long long ticket, errc outcome, const char* call,
                                call_site at);

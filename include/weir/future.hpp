@@ -64,9 +64,10 @@ decltype(auto) call_with(F&& f, stream_ref stream) {
 
 // What stream.enqueue_async(f) gives: the value that f has returned, at the end of the work that it has queued. The value
 // stays where it is until then, whatever becomes of the future: buffers and memory of the host that the work uses can
-// be part of it. To drop a future cancels nothing and blocks nothing.
+// be part of it. To drop a future cancels nothing and blocks nothing. f must not close the stream, nor leave it in a capture: nobody
+// can wait for the end of the work then, and enqueue_async() throws and destroys what f has returned.
 // Move-only. co_await std::move(f) and std::move(f).get() give the value away, co_await f and f.get() a reference to it; both
-// throw what the work has failed with. One that was moved from, or has given its value away, answers closed. While it is awaited
+// throw what the work has failed with, and then, or if the value's move throws, it stays. One that was moved from, or has given its value away, answers closed. While it is awaited
 // it stays alive, as a temporary in a co_await does.
 // Thread safety: as any object; its completion goes anywhere.
 template <class T>
@@ -147,13 +148,25 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state()).value; }
   [[nodiscard]] T take() {
-    static_cast<void>(state());
-    const std::unique_ptr<detail::future_value<T>> owner{static_cast<detail::future_value<T>*>(state_.release())};
-    return std::move(owner->value);
+    T given{std::move(value())};  // if that throws it stays
+    delete static_cast<detail::future_value<T>*>(state_.release());
+    return given;
   }
 
   std::unique_ptr<detail::future_state, detail::future_end> state_;
 };
+
+namespace detail {
+
+// The value of one that is done. Its get() would be a wait, which the calling thread may be forbidden.
+template <class T>
+T take_value(future<T>& ended) {
+  auto end = std::move(ended).operator co_await();
+  static_cast<void>(end.await_ready());
+  return end.await_resume();
+}
+
+}  // namespace detail
 
 // Of work without a value: the end of it.
 template <>

@@ -83,13 +83,6 @@ value_part<T> value_of(task<T>& ended) {
     return value_part<T>{std::move(ended).operator co_await().await_resume()};
   }
 }
-// Of one that is done. Its get() would be a wait, which who is resumed may be forbidden.
-template <class T>
-T take_value(future<T>& ended) {
-  auto end = std::move(ended).operator co_await();
-  static_cast<void>(end.await_ready());
-  return end.await_resume();
-}
 template <class T>
 value_part<T> value_of(future<T>& ended) {
   if constexpr (std::is_void_v<T>) {
@@ -177,6 +170,10 @@ template <class T>
 template <class T>
 [[nodiscard]] auto when_all(const std::vector<future<T>>& all, call_site at = call_site::current()) {
   return when_all(detail::ends_of(all), at);
+}
+template <class T>
+[[nodiscard]] auto when_any(const std::vector<future<T>>& any, call_site at = call_site::current()) {
+  return when_any(detail::ends_of(any), at);
 }
 
 }  // namespace weir

@@ -8,6 +8,11 @@
 #include "reactor/waiter_list.hpp"
 
 namespace weir::detail {
+namespace {
+
+reactor& home_of(lane* where) { return where != nullptr ? where->home() : reactor::of(0); }
+
+}  // namespace
 
 errc known_outcome(const lane& where, unsigned long long ticket) noexcept {
   return in_forked_child() ? errc::not_initialized : where.known(ticket);
@@ -37,17 +42,21 @@ bool add_waiter(lane& where, unsigned long long ticket, completion_waiter& who) 
 
 bool take_back(lane& where, completion_waiter& who) noexcept { return !in_forked_child() && where.remove(who); }
 
+void begin_telling(lane* where) {
+  if (in_forked_child()) return;
+  static_cast<void>(driver());  // there may be none yet
+  home_of(where).start_thread();
+}
+
 void tell_soon(lane* where, completion_waiter& who) {
   if (in_forked_child()) {
     who.told(who, who.outcome);
     return;
   }
-  static_cast<void>(driver());  // there may be none yet
-  reactor& home = where != nullptr ? where->home() : reactor::of(0);
-  home.start_thread();
+  begin_telling(where);
   waiter_list now;
   now.append(who);
-  home.deliver(now, callers::any);
+  home_of(where).deliver(now, callers::any);
 }
 
 }  // namespace weir::detail

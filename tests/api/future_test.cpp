@@ -273,6 +273,26 @@ TEST_P(Future, KeepsItsValueWhereAwaitingItThrows) {
   EXPECT_FALSE(f.valid());
 }
 
+// Throws when it is moved for the second time and later: it has to be moved into the future.
+struct moved_badly {
+  moved_badly() = default;
+  moved_badly(moved_badly&& from) : may_be_moved{from.may_be_moved} {
+    if (!*may_be_moved) throw std::runtime_error{"thrown by a move"};
+  }
+  std::shared_ptr<bool> may_be_moved = std::make_shared<bool>(false);
+};
+
+TEST_P(Future, KeepsItsValueWhereMovingItThrows) {
+  future<moved_badly> f = s.enqueue_async([] { return moved_badly{}; });
+  const std::shared_ptr<bool> may = f.get().may_be_moved;
+  EXPECT_THROW(static_cast<void>(std::move(f).get()), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(sync_wait(std::move(f))), std::runtime_error);
+  ASSERT_TRUE(f.valid());
+  *may = true;
+  EXPECT_EQ(std::move(f).get().may_be_moved, may);
+  EXPECT_FALSE(f.valid());
+}
+
 // If the end of the work cannot be told, the value still is not destroyed before it.
 TEST(FutureFault, WithoutACompletionTheThreadWaits) {
   const device gpu;

@@ -284,6 +284,46 @@ TEST_P(Asio, AFutureWithoutAValueThrows) {
   EXPECT_THROW(answer.get(), std::runtime_error);
 }
 
+// The handler's thread may be forbidden to wait; what is done needs no wait.
+TEST_P(Asio, AFutureThatIsDoneGivesItsValueWhereWaitsAreForbidden) {
+  future<int> f = s.enqueue_async([] { return 5; });
+  s.sync();
+  const allow_sync not_here{false};
+  int value = 0;
+  async_wait(io, std::move(f), [&](std::exception_ptr failure, int x) {
+    EXPECT_EQ(failure, nullptr);
+    value = x;
+  });
+  io.run();
+  EXPECT_EQ(value, 5);
+}
+
+// The value of a future may be of a kind that cannot be assigned.
+struct fixed {
+  const int value = 0;
+};
+
+TEST_P(Asio, AFutureGivesWhatCannotBeAssigned) {
+  EXPECT_EQ(async_wait(s.enqueue_async([] { return fixed{5}; }), asio::use_future).get().value, 5);
+}
+
+TEST_P(Asio, AFutureWithoutAValueIsRefusedWhereItCanBeCaught) {
+  future<int> gone = s.enqueue_async([] { return 5; });
+  static_cast<void>(std::move(gone).get());
+  EXPECT_EQ(result_of([&] { async_wait(std::move(gone), asio::use_future); }), errc::closed);
+  errc caught = errc::success;
+  const auto awaits = [&]() -> asio::awaitable<void> {
+    try {
+      static_cast<void>(co_await async_wait(std::move(gone), asio::use_awaitable));
+    } catch (const error& e) {
+      caught = e.result();
+    }
+  };
+  asio::co_spawn(io, awaits, asio::detached);
+  io.run();
+  EXPECT_EQ(caught, errc::closed);
+}
+
 // A handler is moved and never copied; its memory comes from its allocator, and is there no more when it is called.
 struct counts {
   std::size_t allocated = 0;

@@ -219,6 +219,16 @@ TEST_P(Senders, GiveTheValueOfAFuture) {
   EXPECT_EQ(six, 6);
 }
 
+// What is done needs no wait, which a host function may not begin.
+TEST_P(Senders, GiveTheValueOfAFutureInHostFunctions) {
+  future<int> f = s.enqueue_async([] { return 5; });
+  s.sync();
+  std::optional<std::tuple<int>> value;
+  launch_host(s, [&] { value = sync_wait(as_sender(std::move(f))); });
+  s.sync();
+  EXPECT_EQ(value, std::tuple{5});
+}
+
 TEST_P(Senders, GiveWhatAHostFunctionHasThrown) {
   gate held{s};
   launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });

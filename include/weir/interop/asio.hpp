@@ -38,16 +38,17 @@ namespace weir {
 // the work is found on another thread. An executor that throws when it is given the handler ends the program.
 //
 // Thread safety: from any thread. In captures and host functions: allowed. Throws std::bad_alloc or std::system_error, if
-// there is no memory or no thread, and then calls nothing.
+// there is no memory or no thread, and then calls nothing. For want of memory, however, use_awaitable ends the program, as with
+// all of Asio's operations: it begins a wait when its coroutine is suspended, and nobody could catch what is thrown.
 template <::asio::completion_token_for<void(std::exception_ptr)> Token>
 auto async_wait(completion awaited, Token&& token, call_site at = call_site::current()) {
-  return ::asio::async_initiate<Token, void(std::exception_ptr)>(detail::begin_asio_wait{}, token,
-                                                                 detail::asio_completion{awaited, at});
+  return ::asio::async_initiate<Token, void(std::exception_ptr)>(
+      detail::begin_asio_wait{}, token, detail::asio_source(detail::asio_completion{awaited, at}));
 }
 template <detail::asio_executor Executor, ::asio::completion_token_for<void(std::exception_ptr)> Token>
 auto async_wait(const Executor& where, completion awaited, Token&& token, call_site at = call_site::current()) {
-  return ::asio::async_initiate<Token, void(std::exception_ptr)>(detail::begin_asio_wait_at<Executor>{where}, token,
-                                                                 detail::asio_completion{awaited, at});
+  return ::asio::async_initiate<Token, void(std::exception_ptr)>(
+      detail::begin_asio_wait_at<Executor>{where}, token, detail::asio_source(detail::asio_completion{awaited, at}));
 }
 template <std::derived_from<::asio::execution_context> Context,
           ::asio::completion_token_for<void(std::exception_ptr)> Token>
@@ -57,17 +58,18 @@ auto async_wait(Context& where, completion awaited, Token&& token, call_site at 
 
 // The same for a future that is given away: gives its value. The signature is void(std::exception_ptr, T), and the handler
 // gets a T{} if there is no value; for types that have none, such as buffers, void(std::exception_ptr, std::optional<T>). A
-// future is dropped when its wait is cancelled; to have the value later all the same, wait for f.completion(), then f.get().
+// future without a value is refused at once: closed. One is dropped when its wait is cancelled; to have the value later all the same, wait for f.completion(), then f.get().
 template <detail::value_type T, ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(future<T>&& awaited, Token&& token, call_site at = call_site::current()) {
   return ::asio::async_initiate<Token, void(std::exception_ptr, detail::asio_value<T>)>(
-      detail::begin_asio_wait{}, token, detail::asio_future<T>{std::move(awaited), at});
+      detail::begin_asio_wait{}, token, detail::asio_source(detail::asio_future<T>{std::move(awaited), at}));
 }
 template <detail::asio_executor Executor, detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(const Executor& where, future<T>&& awaited, Token&& token, call_site at = call_site::current()) {
   return ::asio::async_initiate<Token, void(std::exception_ptr, detail::asio_value<T>)>(
-      detail::begin_asio_wait_at<Executor>{where}, token, detail::asio_future<T>{std::move(awaited), at});
+      detail::begin_asio_wait_at<Executor>{where}, token,
+      detail::asio_source(detail::asio_future<T>{std::move(awaited), at}));
 }
 template <std::derived_from<::asio::execution_context> Context, detail::value_type T,
           ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>

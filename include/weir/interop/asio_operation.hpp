@@ -222,21 +222,38 @@ struct asio_future {
   future<T> what;
   call_site at;
 
-  [[nodiscard]] completion awaited() const { return what.completion(); }
+  [[nodiscard]] completion awaited() const { return what.completion(at); }
 
   template <class Handler>
   void call(Handler& handler, errc outcome, bool cancelled) {
     std::exception_ptr failure;
-    asio_value<T> value{};
+    std::optional<T> value;
     try {
-      throw_asio_outcome(what.completion(), outcome, cancelled, at);
-      value = std::move(what).get(at);
+      throw_asio_outcome(what.completion(at), outcome, cancelled, at);
+      value.emplace(take_value(what));
     } catch (...) {
       failure = std::current_exception();
     }
-    std::move(handler)(std::move(failure), std::move(value));
+    if constexpr (!std::default_initializable<T>) {
+      std::move(handler)(std::move(failure), std::move(value));
+    } else if (value.has_value()) {
+      std::move(handler)(std::move(failure), *std::move(value));
+    } else {
+      std::move(handler)(std::move(failure), T{});
+    }
   }
 };
+
+// What can be refused is refused before Asio's token begins the wait: one that does so while a coroutine is suspended, such as
+// use_awaitable, has nobody to throw to. Gives what is waited for.
+template <class Source>
+[[nodiscard]] Source&& asio_source(Source&& source) {
+  const completion awaited = source.awaited();
+  lane* const where = completion_access::where(awaited);
+  const bool waits = where != nullptr && known_outcome(*where, completion_access::ticket(awaited)) == errc::not_ready;
+  if (waits) begin_telling(where);
+  return std::move(source);
+}
 
 // What Asio's completion tokens begin.
 struct begin_asio_wait {

@@ -37,8 +37,8 @@ struct future_source {
   template <class Receiver>
   using mark = operation_mark<Receiver, T>;
 
-  [[nodiscard]] completion awaited() const { return what.completion(); }
-  [[nodiscard]] std::tuple<T> take() { return std::tuple<T>{std::move(what).get(at)}; }
+  [[nodiscard]] completion awaited() const { return what.completion(at); }
+  [[nodiscard]] std::tuple<T> take() { return std::tuple<T>{take_value(what)}; }
 
   future<T> what;
   call_site at;
