@@ -76,14 +76,14 @@ class WEIR_EXPORT completion {
   }
 
   // co_await c.within(5ms), c.by(deadline): bool; false if the time passed first. That ends the wait, and not the work. Throws
-  // as wait() does. For an end on request there is stop_when() (weir/stop.hpp).
+  // as wait() does. A duration counts from the await. What they give is awaited once. For an end on request there is stop_when() (weir/stop.hpp).
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
     return detail::limited_awaiter{*this, detail::nanoseconds(timeout), at};
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return detail::limited_awaiter{*this, detail::nanoseconds_until(deadline), at};
+    return detail::ending_by<detail::limited_awaiter, TimePoint>{*this, deadline, at};
   }
 
   // Calls f(errc), or f() if it takes none, when the work is done or has failed: on a thread of the reactor's, or where the

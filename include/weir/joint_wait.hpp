@@ -52,6 +52,9 @@ class WEIR_EXPORT joint_wait {
 
   static void set(joint_point& at, const completion& c) noexcept;
 
+  // Before that is asked.
+  void limit(long long nanoseconds) noexcept { limit_ = nanoseconds; }
+
   // Is there nothing to wait for? Asks the driver about what is not known.
   [[nodiscard]] bool over_already(std::span<joint_point> points) noexcept;
   // False if it is over, and the coroutine goes on. Throws std::bad_alloc or std::system_error, with nothing begun.
@@ -84,6 +87,22 @@ class WEIR_EXPORT joint_wait {
   std::atomic<std::size_t> parties_{0};  // who still will have their say
   std::atomic<unsigned> state_{0};       // a joint_end, and in the lowest bit: all have begun
   enough many_;
+};
+
+// A wait with a deadline. How long that is from now is asked when it begins, which may be long after it was made.
+template <class Wait, time_point_like TimePoint>
+class ending_by : public Wait {
+ public:
+  template <class What>
+  ending_by(const What& what, const TimePoint& deadline, call_site at) : Wait{what, forever, at}, deadline_{deadline} {}
+
+  [[nodiscard]] bool await_ready() {
+    this->limit(nanoseconds_until(deadline_));
+    return Wait::await_ready();
+  }
+
+ private:
+  TimePoint deadline_;
 };
 
 }  // namespace detail

@@ -85,7 +85,7 @@ struct completion_set {
   }
   template <time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline) const {
-    return set_awaiter<Completions, Many, true>{*this, nanoseconds_until(deadline), at};
+    return ending_by<set_awaiter<Completions, Many, true>, TimePoint>{*this, deadline, at};
   }
 
   Completions completions;
@@ -105,7 +105,8 @@ concept names_completion = std::convertible_to < const std::remove_cvref_t<C>
 //
 // co_await when_any(a, b, c): the number of the first that is settled, however it ended; the others are waited for no more.
 //
-// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. stop_when() takes both, too.
+// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. What they give is awaited
+// once. stop_when() takes both, too.
 // Any number of sets may have the same completion, and a set may be awaited several times. Thread safety: as values.
 template <class... C>
 requires(sizeof...(C) != 0 && (detail::names_completion<C> && ...)) [[nodiscard]] auto when_all(C&&... all) {
