@@ -34,7 +34,7 @@ class WEIR_EXPORT reactor_drive {
   // The thread takes over what is still awaited.
   ~reactor_drive();
 
-  // Asks once about each stream that is awaited in, and resumes, on this thread, whoever waited for what is done. How many
+  // Asks about each stream that is awaited in, once or twice, and resumes, on this thread, whoever waited for what is done. How many
   // were told? Never blocks. cuEventQuery.
   std::size_t poll();
 

@@ -41,8 +41,9 @@ struct engine_services {
   // What has become of the context: CUDA_SUCCESS while it is well.
   CUresult (*health)(const work_home& home) noexcept;
 
-  // Returns once the point is reached; the calling thread runs what there is to run for that.
-  void (*wait)(const work_point& point) noexcept;
+  // The calling thread waits for the point and runs what there is to run for that, but does not sleep. True if it is reached, of
+  // which the driver then takes note, as of any wait of the host's.
+  bool (*wait_awake)(const work_point& point) noexcept;
 
   // Runs what there is to run for that, and does not wait. Only where that is the schedule's way. True if nobody else does for
   // as long as the thread waits: it should not sleep then.

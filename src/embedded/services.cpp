@@ -57,7 +57,7 @@ CUresult health(const work_home& home) noexcept {
   return status == CUDA_SUCCESS && context->life() != home.life ? CUDA_ERROR_CONTEXT_IS_DESTROYED : status;
 }
 
-void wait(const work_point& point) noexcept { engine::wait_for_host(to_point(point)); }
+bool wait_awake(const work_point& point) noexcept { return engine::wait_awake_for_host(to_point(point)); }
 
 bool help(const work_point& point) noexcept { return engine::help_once(to_point(point)); }
 
@@ -70,7 +70,7 @@ constexpr detail::engine_services all{
     .end_of_event = &end_of_event,
     .reached = &reached,
     .health = &health,
-    .wait = &wait,
+    .wait_awake = &wait_awake,
     .help = &help,
     .tell = &tell,
     .untell = &untell,

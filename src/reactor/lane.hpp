@@ -89,7 +89,7 @@ class lane {
   [[nodiscard]] bool add(completion_waiter& who, std::uint64_t ticket);
   [[nodiscard]] bool remove(completion_waiter& who) noexcept;
 
-  // Asks once, and gives those who are to be told now. For the reactor.
+  // Asks, and gives those who are to be told now. For the reactor.
   void poll(waiter_list& due) noexcept;
   // If nobody waits the lane takes no further part; it arrives again with the next waiter.
   [[nodiscard]] bool leave_if_unawaited() noexcept;
@@ -104,8 +104,12 @@ class lane {
   // What the engine has reached is settled, and what has failed; who waited is told.
   void look_again() noexcept;
 
-  // Blocks until the point is reached, where the engine can be waited for; it may have failed then.
-  void wait_for_engine(std::uint64_t ticket) noexcept;
+  // The point as the engine knows it; null if nobody waits for it any more, or the lane is asked.
+  struct engine_point {
+    const engine_services* engine = nullptr;
+    work_point what;
+  };
+  [[nodiscard]] engine_point in_engine(std::uint64_t ticket) noexcept;
   // Runs, on this thread, what the engine has to run for that point, or for the oldest that somebody waits for: whether there is
   // one, and whether nobody else runs it.
   enum class help : unsigned char { of_no_use, beside_others, alone };

@@ -179,31 +179,20 @@ void lane::told(engine_notice& self) noexcept {
   me.drop_notice();
 }
 
-void lane::wait_for_engine(std::uint64_t ticket) noexcept {
-  const engine_services* engine = nullptr;
-  work_point until;
-  {
-    const std::lock_guard hold{ring_lock_};
-    engine = services();
-    if (engine == nullptr || !ring_.holds(ticket)) return;
-    until = {line_, ring_[ticket].what};
-  }
-  engine->wait(until);
+lane::engine_point lane::in_engine(std::uint64_t ticket) noexcept {
+  const std::lock_guard hold{ring_lock_};
+  if (ticket == none) ticket = first_awaited_;
+  const engine_services* const engine = services();
+  if (engine == nullptr || !ring_.holds(ticket)) return {};
+  return {engine, {line_, ring_[ticket].what}};
 }
 
 lane::help lane::help_engine() noexcept { return help_engine(none); }
 
 lane::help lane::help_engine(std::uint64_t ticket) noexcept {
-  const engine_services* engine = nullptr;
-  work_point until;
-  {
-    const std::lock_guard hold{ring_lock_};
-    if (ticket == none) ticket = first_awaited_;
-    engine = services();
-    if (engine == nullptr || !ring_.holds(ticket)) return help::of_no_use;
-    until = {line_, ring_[ticket].what};
-  }
-  return engine->help(until) ? help::alone : help::beside_others;
+  const engine_point until = in_engine(ticket);
+  if (until.engine == nullptr) return help::of_no_use;
+  return until.engine->help(until.what) ? help::alone : help::beside_others;
 }
 
 }  // namespace weir::detail

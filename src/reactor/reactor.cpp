@@ -6,6 +6,7 @@
 #include "driver/futex.hpp"
 #include "reactor/clock.hpp"
 #include "reactor/run_loop.hpp"
+#include "reactor/sleeping_thread.hpp"
 
 #include <array>
 #include <mutex>
@@ -137,10 +138,15 @@ std::size_t reactor::tell_due() noexcept {
       due_ = {};
       any_due_.store(false, std::memory_order_relaxed);
     }
-    while (completion_waiter* const next = due.take()) {
-      if (is_over_for_this_thread()) return told;
+    while (!is_over_for_this_thread()) {
+      completion_waiter* const next = due.take();
+      if (next == nullptr) break;
       static_cast<void>(tell(*next, callers::own));
       ++told;
+    }
+    if (is_over_for_this_thread()) {
+      leave(due);
+      break;
     }
   }
   return told;
@@ -195,9 +201,8 @@ std::size_t reactor::pass(callers who) noexcept {
     }
     waiter_list left;
     while (completion_waiter* const next = due.take()) {
-      if (is_over_for_this_thread()) return told;
       ++told;
-      if (!tell(*next, who)) left.append(*next);
+      if (!tell(*next, is_over_for_this_thread() ? callers::any : who)) left.append(*next);
     }
     leave(left);
     if (left_by_all != nullptr) left_by_all->tidy();
@@ -212,7 +217,7 @@ std::size_t reactor::drive(callers who) noexcept {
   return told;
 }
 
-// Statics are being destroyed: who is told from now on is told by the program's threads that wait still.
+// Statics are being destroyed: whose continuation is due from now on is told by the program's threads that wait still.
 bool reactor::is_over_for_this_thread() const noexcept { return ended_.load() && of_own_thread() != nullptr; }
 
 // A thread in the program's code stays there.
@@ -227,6 +232,7 @@ void reactor::stop_all() noexcept {
     one->signal();
     while (of_own_thread() == nullptr && !one->outside_.load()) sched_yield();
   }
+  sleeping_thread::wake_all();
 }
 
 bool reactor::is_idle() const noexcept {

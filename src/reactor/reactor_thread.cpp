@@ -67,16 +67,18 @@ void reactor::run() noexcept {
     std::size_t told = 0;
     if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
     if (stands_back && sleepers_.load() > 0) told = pass(callers::any);
-    told += tell_expired();
-    if (due + told != 0) {
+    const std::size_t expired = tell_expired();
+    if (due + told + expired != 0) {
       const long long now = steady_nanoseconds();
       if (told != 0) {
         budget.learn(now - since);
         sleeps_.learn(now - since);
+      } else if (expired != 0) {
+        budget.learn_vain(now - since);
       }
       calls_.told(now);
       static_cast<void>(pace_.see(calls_.seen()));
-      since = now;
+      if (due + told != 0 || signals_.load() != seen) since = now;
       if (!pace_.others_call()) continue;  // else nothing is asked that need not be
     }
     wait_for_more(since, seen);

@@ -4,6 +4,7 @@
 #include "driver/futex.hpp"
 #include "reactor/clock.hpp"
 #include "reactor/reactor.hpp"
+#include "reactor/sleeping_thread.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -150,9 +151,7 @@ completion_waiter* run_loop::take() noexcept {
 }
 
 void run_loop::run() noexcept {
-  const bool nobody_else_drives = reactor::is_left_to_this_thread();
-  // It runs the program's code anyway; but others' only where nobody else would.
-  const callers who = nobody_else_drives ? callers::own : callers::any;
+  bool nobody_else_drives = reactor::is_left_to_this_thread();
   reactor* const driven_anyway = reactor::driven_by_this_thread();
   long long since = steady_nanoseconds();
   unsigned spins = 0;
@@ -164,6 +163,8 @@ void run_loop::run() noexcept {
       since = steady_nanoseconds();
       continue;
     }
+    // It runs the program's code anyway; but others' only where nobody else would.
+    const callers who = nobody_else_drives ? callers::own : callers::any;
     for (reactor* const one : reactors_) {
       if (one != nullptr) static_cast<void>(one->drive(who));
     }
@@ -177,7 +178,7 @@ void run_loop::run() noexcept {
       futex_wait_for(news_, seen, std::chrono::microseconds{20});
     } else {
       sleep(seen);
-      since = steady_nanoseconds();
+      nobody_else_drives = reactor::is_left_to_this_thread();
     }
   }
 }
@@ -187,9 +188,12 @@ void run_loop::sleep(std::uint32_t seen) noexcept {
   for (reactor* const one : reactors_) {
     if (one != nullptr) one->need_asleep(1);
   }
-  asleep_.store(1);
-  while (news_.load() == seen) futex_wait(news_, seen);
-  asleep_.store(0);
+  {
+    const sleeping_thread here{news_};
+    asleep_.store(1);
+    while (news_.load() == seen && !reactor::is_left_to_this_thread()) futex_wait(news_, seen);
+    asleep_.store(0);
+  }
   for (reactor* const one : reactors_) {
     if (one != nullptr) one->need_asleep(-1);
   }

@@ -33,7 +33,7 @@ class spin_budget {
  public:
   [[nodiscard]] long long nanoseconds() const noexcept { return budget_.load(std::memory_order_relaxed); }
 
-  // A wait ended so long after it began to be looked at.
+  // A wait ended so long after it began.
   void learn(long long waited) noexcept {
     const long long now = nanoseconds();
     const long long wanted = waited <= longest ? std::max(2 * waited, shortest) : shortest;
@@ -42,12 +42,19 @@ class spin_budget {
     budget_.store(std::clamp(now + (wanted - now) / part, shortest, longest), std::memory_order_relaxed);
   }
 
+  // The time was over so long after a wait began, and nobody knows how long it would have taken. Who asks again and again with
+  // little time would spin for ever, so what was looked for in vain shortens the budget, down to what a sleep costs anyway.
+  void learn_vain(long long waited) noexcept {
+    if (std::min(waited, nanoseconds()) > cost_of_a_sleep) learn(longest + 1);
+  }
+
  private:
   static constexpr long long shortest = 5'000;
   static constexpr long long longest = 10'000'000;
   static constexpr long long is_short = 1'000'000;
+  static constexpr long long cost_of_a_sleep = 50'000;
 
-  std::atomic<long long> budget_{50'000};
+  std::atomic<long long> budget_{cost_of_a_sleep};
 };
 
 }  // namespace weir::detail

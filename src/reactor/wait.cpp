@@ -4,6 +4,7 @@
 #include "driver/futex.hpp"
 #include "reactor/clock.hpp"
 #include "reactor/reactor.hpp"
+#include "reactor/sleeping_thread.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr long long forever = 0x7fff'ffff'ffff'ffff;
 constexpr long long longest_nap = 500'000;
+constexpr std::uint32_t told_bit = 1;
 
 struct sleeper : completion_waiter {
   std::atomic<std::uint32_t> woken{0};
@@ -22,7 +24,7 @@ struct sleeper : completion_waiter {
 // The sleeper may be gone as soon as the word is set; waking a word that is nobody's does no harm.
 void wake(completion_waiter& self, errc) noexcept {
   auto& word = static_cast<sleeper&>(self).woken;
-  word.store(1, std::memory_order_release);
+  word.fetch_or(told_bit, std::memory_order_release);
   futex_wake(word, 1);
 }
 
@@ -42,6 +44,22 @@ errc keep_asking(lane& where, std::uint64_t ticket, long long deadline) noexcept
   }
 }
 
+// Until it is told: true. False if the time has passed first, or nobody is left to tell it; then it waits no more.
+bool sleep(sleeper& me, lane& where, long long deadline) noexcept {
+  const sleeping_thread here{me.woken};
+  for (;;) {
+    const std::uint32_t seen = me.woken.load(std::memory_order_acquire);
+    if ((seen & told_bit) != 0) return true;
+    const long long left = deadline == forever ? forever : deadline - steady_nanoseconds();
+    if ((left <= 0 || reactor::is_left_to_this_thread()) && where.remove(me)) return false;
+    if (left <= 0 || deadline == forever) {
+      futex_wait(me.woken, seen);  // without time left it is just being told
+    } else {
+      futex_wait_for(me.woken, seen, std::chrono::nanoseconds{left});
+    }
+  }
+}
+
 errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
   reactor& home = where.home();
   const bool is_asked = !where.is_told();  // in this life
@@ -51,23 +69,10 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
   me.by = teller::any;
   if (!where.add(me, ticket)) return me.outcome;
   if (is_asked) home.need_asleep(1);
-  while (me.woken.load(std::memory_order_acquire) == 0) {
-    if (deadline == forever) {
-      futex_wait(me.woken, 0);
-      continue;
-    }
-    const long long left = deadline - steady_nanoseconds();
-    if (left > 0) {
-      futex_wait_for(me.woken, 0, std::chrono::nanoseconds{left});
-    } else if (where.remove(me)) {
-      me.outcome = errc::not_ready;
-      break;
-    } else {
-      futex_wait(me.woken, 0);  // it is just being told
-    }
-  }
+  const bool told = sleep(me, where, deadline);
   if (is_asked) home.need_asleep(-1);
-  return me.outcome;
+  if (told) return me.outcome;
+  return reactor::is_left_to_this_thread() ? keep_asking(where, ticket, deadline) : errc::not_ready;
 }
 
 }  // namespace
@@ -75,8 +80,10 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
 errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) noexcept {
   errc outcome = where.ask(ticket);
   if (outcome != errc::not_ready || timeout <= 0) return outcome;
-  if (where.is_told() && timeout == forever) {
-    where.wait_for_engine(ticket);
+  const lane::engine_point in_engine =
+      where.is_told() && timeout == forever ? where.in_engine(ticket) : lane::engine_point{};
+  if (in_engine.engine != nullptr) {
+    static_cast<void>(in_engine.engine->wait_awake(in_engine.what));
     outcome = where.ask(ticket);
     if (outcome != errc::not_ready) return outcome;
   }
@@ -90,19 +97,28 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
     outcome = where.ask_unless_asked(ticket);
     if (outcome != errc::not_ready) return outcome;
     const long long now = steady_nanoseconds();
-    if (now >= deadline) return where.ask(ticket);
-    if (now - begin >= budget.nanoseconds()) break;
+    if (now >= deadline) {
+      budget.learn_vain(now - begin);
+      return where.ask(ticket);
+    }
+    if (in_engine.engine != nullptr || now - begin >= budget.nanoseconds()) break;
     spin_on(spins, where.is_told(), now - begin);
   }
   if (reactor::is_left_to_this_thread() || of_this_thread == lane::help::alone)
     return keep_asking(where, ticket, deadline);
   try {
     outcome = sleep_until_told(where, ticket, deadline);
-    budget.learn(steady_nanoseconds() - begin);
-    return outcome;
   } catch (const std::exception&) {
     return keep_asking(where, ticket, deadline);
   }
+  if (in_engine.engine != nullptr) {
+    if (outcome == errc::success) static_cast<void>(in_engine.engine->wait_awake(in_engine.what));  // it takes note
+  } else if (outcome != errc::not_ready) {
+    budget.learn(steady_nanoseconds() - begin);
+  } else {
+    budget.learn_vain(steady_nanoseconds() - begin);
+  }
+  return outcome;
 }
 
 }  // namespace weir::detail

@@ -3,10 +3,13 @@
 #include <weir/context.hpp>
 #include <weir/device.hpp>
 #include <weir/event.hpp>
+#include <weir/host_function.hpp>
 #include <weir/launch.hpp>
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +26,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/failing.hpp"
+#include "support/asleep.hpp"
 #include "support/child.hpp"
 #include "support/detached.hpp"
 #include "support/errors.hpp"
@@ -136,6 +140,40 @@ TEST(CompletionEnd, AFaultFailsAllAwaitsThatAreAsked) {
   test::in_a_fresh_process([] { return all_awaits_fail(true); });
 }
 
+// A thread that waits without a limit is told at once, and not when what runs in its stream has ended.
+TEST(CompletionEnd, AFaultIsToldWhileAHostFunctionRuns) {
+  for (const bool asked : {false, true}) {
+    test::in_a_fresh_process([asked] {
+      const device gpu;
+      std::optional<failing_table> calls;
+      const kernel store = program{faulty}.compile(gpu).kernel("store");
+      if (asked) calls.emplace();
+      const stream bad{gpu};
+      const stream busy{gpu};
+      std::atomic<bool> runs{false};
+      std::atomic<bool> ends{false};
+      launch_host(busy, [&] {
+        runs = true;
+        while (!ends) std::this_thread::yield();
+      });
+      errc outcome = errc::not_ready;
+      std::atomic<pid_t> number{0};
+      {
+        const std::jthread waits{[&, c = busy.completion()] {
+          number = gettid();
+          outcome = result_of([&] { c.wait(); });
+        }};
+        while (number == 0 || !runs) std::this_thread::yield();
+        launch(bad, grid(1, 1), store, static_cast<int*>(nullptr), 1);
+      }
+      ends = true;
+      const bool good = WEIR_HOLDS(outcome == errc::illegal_address);
+      std::_Exit(good ? 0 : 1);  // a GPU's driver may never come back from a context that has failed
+      return good;
+    });
+  }
+}
+
 // What is known stays true; what is pending is settled, one way or the other. A GPU's driver must not be asked while
 // another thread resets the context, so there nobody awaits.
 TEST(CompletionEnd, AContextThatIsReset) {
@@ -180,6 +218,52 @@ TEST(CompletionEnd, TheProcessEndsWhileSomebodyWaits) {
       static_cast<void>(held);
       return WEIR_HOLDS(answers.told == 0);
     });
+  }
+}
+
+// A thread that sleeps until work is done, which a static object's destructor joins once it has let the work go on.
+struct joined_at_the_end {
+  joined_at_the_end() = default;
+  joined_at_the_end(const joined_at_the_end&) = delete;
+  joined_at_the_end& operator=(const joined_at_the_end&) = delete;
+  ~joined_at_the_end() {
+    held->open();
+    sleeping.join();
+    if (outcome != errc::success) std::_Exit(1);
+  }
+
+  gate* held = nullptr;
+  errc outcome = errc::not_ready;
+  std::atomic<pid_t> number{0};
+  std::thread sleeping;
+};
+
+task<void> await_in_a_task(completion c) { co_await c; }
+
+TEST(CompletionEnd, AThreadThatSleepsIsJoinedWhileTheProcessEnds) {
+  const std::vector<void (*)(const completion&)> ways{
+      [](const completion& c) { c.wait(); },
+      [](const completion& c) { static_cast<void>(c.wait_for(1h)); },
+      [](const completion& c) { sync_wait(await_in_a_task(c)); },
+  };
+  for (const bool asked : {false, true}) {
+    for (const auto way : ways) {
+      test::in_a_fresh_process([asked, way] {
+        static const device gpu;
+        // The driver is in use by now, and ends after this; whoever finds out about ends begins with the wait, and ends before.
+        static joined_at_the_end last;
+        if (asked) new failing_table;  // for the rest of the process
+        auto* const s = new stream{gpu};
+        last.held = new gate{*s};
+        last.sleeping = std::thread{[c = s->completion(), way] {
+          last.number = gettid();
+          last.outcome = result_of([&] { way(c); });
+        }};
+        while (last.number == 0) std::this_thread::yield();
+        test::wait_until_asleep(last.number);
+        return true;
+      });
+    }
   }
 }
 

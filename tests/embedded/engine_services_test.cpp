@@ -53,6 +53,9 @@ class EngineServices : public memory_test {
     work_home home;
     return engine.end_of(stream, end, home);
   }
+  void wait(const work_point& until) const {
+    while (!engine.wait_awake(until)) std::this_thread::yield();
+  }
   [[nodiscard]] bool tell(noting& who, const work_point& point) const {
     who.of = point;
     return engine.tell(point, who);
@@ -69,7 +72,7 @@ TEST_F(EngineServices, AnEndIsReachedWithTheWorkBefore) {
   EXPECT_FALSE(engine.reached(end));
   first.open();
   held second{s};
-  engine.wait(end);
+  wait(end);
   EXPECT_TRUE(engine.reached(end));
   EXPECT_FALSE(engine.reached(end_of(s)));
 }
@@ -80,7 +83,7 @@ TEST_F(EngineServices, DefaultStreamsHaveEndsToo) {
     const work_point end = end_of(s);
     EXPECT_FALSE(engine.reached(end));
     h.open();
-    engine.wait(end);
+    wait(end);
     EXPECT_TRUE(engine.reached(end));
   }
 }
@@ -156,11 +159,11 @@ TEST_F(EngineServices, AnEventsEndIsThatOfItsLastRecord) {
   ASSERT_EQ(engine.end_of_event(event, end, home), CUDA_SUCCESS);
   EXPECT_EQ(engine.health(home), CUDA_SUCCESS);
   first.open();
-  engine.wait(before);
+  wait(before);
   EXPECT_FALSE(engine.reached(end));
   ASSERT_EQ(driver.cuEventDestroy_v2(event), CUDA_SUCCESS);
   second.open();
-  engine.wait(end);
+  wait(end);
   EXPECT_NE(engine.end_of_event(event, end, home), CUDA_SUCCESS);
 }
 
@@ -197,7 +200,7 @@ TEST_F(EngineServices, OfAPointThatIsReachedNobodyIsTold) {
   held h{s};
   h.open();
   const work_point end = end_of(s);
-  engine.wait(end);
+  wait(end);
   EXPECT_FALSE(tell(who, end));
   EXPECT_FALSE(engine.untell(end, who));
   EXPECT_EQ(who.told, 0);

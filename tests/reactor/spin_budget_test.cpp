@@ -60,6 +60,21 @@ TEST(SpinBudget, ForgetsLongOnesAmongShortOnesSoon) {
   }
 }
 
+TEST(SpinBudget, IsNotSpentAgainAndAgainOnWaitsThatRunOutOfTime) {
+  spin_budget budget;
+  budget.learn(900'000);
+  EXPECT_GT(budget.nanoseconds(), 500'000);
+  for (int i = 0; i < 20; ++i) budget.learn_vain(500'000);
+  EXPECT_LE(budget.nanoseconds(), 50'000);
+}
+
+TEST(SpinBudget, OutlastsWaitsThatNoSleepIsWorth) {
+  spin_budget budget;
+  budget.learn(50'000);
+  for (int i = 0; i < 20; ++i) budget.learn_vain(10'000);
+  EXPECT_EQ(budget.nanoseconds(), 100'000);
+}
+
 TEST(SpinBudget, IsNotLedAstrayByOneWait) {
   spin_budget budget;
   for (int i = 0; i < 100; ++i) budget.learn(50'000);

@@ -9,6 +9,7 @@
 #include "embedded/engine/driver_thread.hpp"
 #include "embedded/engine/thread_watch.hpp"
 #include "embedded/engine/timeline.hpp"
+#include "embedded/engine/waiting.hpp"
 #include "embedded/engine/written.hpp"
 
 namespace weir::embedded::engine {
@@ -58,10 +59,11 @@ void conductor::submitted(timeline& line) noexcept {
   note_activity(submissions_);  // a step may have taken long: before the patient thread can have the lock
 }
 
-void conductor::conduct(point until) noexcept {
+void conductor::conduct(point until, on_failure then) noexcept {
   while (!until.reached()) {
-    if (step_for(until) == stepped::nothing && !until.reached())
-      std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
+    if (step_for(until) != stepped::nothing || until.reached()) continue;
+    if (then == on_failure::gives_up && device_failure() != abi::CUDA_SUCCESS) return;
+    std::this_thread::sleep_for(100us);  // work elsewhere or a value decides
   }
 }
 

@@ -38,7 +38,7 @@ class conductor {
   void submitted(timeline& line) noexcept;
 
   // Makes steps until the point is reached.
-  void conduct(point until) noexcept;
+  void conduct(point until, on_failure then) noexcept;
   // Makes one of these steps.
   stepped step_for(point until) noexcept;
 

@@ -22,4 +22,8 @@ struct schedule {
 // What a step has run. Long work is what runs on a thread of its own: host functions, and kernels and copies that may take long.
 enum class stepped : std::uint8_t { nothing, short_work, long_work };
 
+// What a thread that waits for a point does when the device fails: the point is reached all the same, but not before the host
+// functions and kernels that run now have ended.
+enum class on_failure : std::uint8_t { waits_on, gives_up };
+
 }  // namespace weir::embedded::engine

@@ -100,7 +100,7 @@ void scheduler::configure(schedule how) {
 }
 
 void scheduler::submitted(timeline& line) noexcept { conductor_->submitted(line); }
-void scheduler::conduct(point until) noexcept { conductor_->conduct(until); }
+void scheduler::conduct(point until, on_failure then) noexcept { conductor_->conduct(until, then); }
 stepped scheduler::step_for(point until) noexcept { return conductor_->step_for(until); }
 
 void scheduler::list(timeline& line) noexcept {

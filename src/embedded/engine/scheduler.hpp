@@ -33,9 +33,9 @@ class scheduler {
 
   // Do deterministic steps take the place of workers (schedule_kind::random and late)?
   [[nodiscard]] bool stepping() const noexcept { return conductor_ != nullptr; }
-  void submitted(timeline& line) noexcept;  // stepping: there is something to run
-  void conduct(point until) noexcept;       // stepping: makes steps until the point is reached
-  stepped step_for(point until) noexcept;   // stepping: makes one of these steps
+  void submitted(timeline& line) noexcept;              // stepping: there is something to run
+  void conduct(point until, on_failure then) noexcept;  // stepping: makes steps until the point is reached
+  stepped step_for(point until) noexcept;               // stepping: makes one of these steps
 
   // Takes a timeline that is marked as listed, and sees to it that a worker is awake.
   void list(timeline& line) noexcept;

@@ -78,20 +78,19 @@ void sleep_until(point until) noexcept {
   }
 }
 
-}  // namespace
-
-void wait(point until) noexcept {
-  if (until.reached()) return;
+// Runs what has to run for it, and spins. True if it is reached.
+bool wait_awake(point until, on_failure then) noexcept {
+  if (until.reached()) return true;
   scheduler& s = scheduler::instance();
   if (s.stepping()) {
-    s.conduct(until);
-    return;
+    s.conduct(until, then);
+    return until.reached();
   }
   const bool helps = s.kind() == schedule_kind::parallel;
   constexpr int most_spins = 200;           // some 10 us: what another thread runs now is mostly done by then
   constexpr int spins_between_yields = 16;  // that thread may have been given this thread's processor
   for (int spins = 0; spins < most_spins;) {
-    if (until.reached()) return;
+    if (until.reached()) return true;
     if (helps && help(until)) {
       spins = 0;
     } else if (++spins % spins_between_yields == 0) {
@@ -100,7 +99,13 @@ void wait(point until) noexcept {
       pause();
     }
   }
-  sleep_until(until);
+  return false;
+}
+
+}  // namespace
+
+void wait(point until) noexcept {
+  if (!wait_awake(until, on_failure::waits_on)) sleep_until(until);
 }
 
 bool help_once(point until) noexcept {
@@ -119,6 +124,12 @@ bool help_once(point until) noexcept {
 void wait_for_host(point until) noexcept {
   wait(until);
   make_known_to_host(until);
+}
+
+bool wait_awake_for_host(point until) noexcept {
+  if (!wait_awake(until, on_failure::gives_up)) return false;
+  make_known_to_host(until);
+  return true;
 }
 
 abi::CUresult device_failure() noexcept { return failure.load(std::memory_order_relaxed); }

@@ -21,6 +21,9 @@ void wait(point until) noexcept;
 // The same for a call by which the host asks to know: from now on it is known to it (timeline::is_known_to_host).
 void wait_for_host(point until) noexcept;
 
+// The same, up to where the thread would have to sleep or the device has failed. True if the point is reached.
+bool wait_awake_for_host(point until) noexcept;
+
 // Runs what there is to run for it now, where the schedule lets waiting threads help, and does not wait. True where it leaves
 // everything to them.
 bool help_once(point until) noexcept;
