@@ -148,7 +148,7 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state()).value; }
   [[nodiscard]] T take() {
-    T given{std::move(value())};  // if that throws it stays
+    T given(std::move(value()));  // if that throws it stays; no list of one, as braces might make it
     delete static_cast<detail::future_value<T>*>(state_.release());
     return given;
   }

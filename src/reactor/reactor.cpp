@@ -199,10 +199,14 @@ std::size_t reactor::pass(callers who) noexcept {
       more = !due.empty() || left_by_all != nullptr;
       if (!more) asked_at_once_.store(static_cast<long long>(visited), std::memory_order_relaxed);
     }
+    // Threads that sleep are told before any continuation, which may end the process, where they are joined.
     waiter_list left;
     while (completion_waiter* const next = due.take()) {
       ++told;
-      if (!tell(*next, is_over_for_this_thread() ? callers::any : who)) left.append(*next);
+      if (!tell(*next, callers::any)) left.append(*next);
+    }
+    while (who == callers::own && !left.empty() && !is_over_for_this_thread()) {
+      static_cast<void>(tell(*left.take(), callers::own));
     }
     leave(left);
     if (left_by_all != nullptr) left_by_all->tidy();

@@ -158,7 +158,12 @@ void run_loop::run() noexcept {
   while (!finished_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = news_.load();
     if (completion_waiter* const next = take()) {
-      budget_.learn(steady_nanoseconds() - since);
+      const long long waited = steady_nanoseconds() - since;
+      if (next->outcome != errc::not_ready) {
+        budget_.learn(waited);
+      } else {
+        budget_.learn_vain(waited);
+      }
       next->told(*next, next->outcome);
       since = steady_nanoseconds();
       continue;

@@ -1,6 +1,7 @@
 // reactor/sleeping_thread.hpp - threads that sleep until they are told, and are woken where nobody is left to tell them.
 #pragma once
 
+#include "driver/forked_child.hpp"
 #include "driver/futex.hpp"
 #include "driver/spin_lock.hpp"
 
@@ -10,11 +11,13 @@
 
 namespace weir::detail {
 
-// For as long as the calling thread may sleep on that word, of whose bits it leaves all but the lowest to this. The reactors'
-// threads end while statics are destroyed, and a destructor may join a thread that sleeps: it goes on by itself.
+// For as long as the calling thread may sleep on that word. The reactors' threads end while statics are destroyed, and a
+// destructor may join a thread that sleeps: 2 is added to its word then, and it goes on by itself. A forked child, where the list
+// may be in the middle of a change and has threads that are not there, takes no part.
 class sleeping_thread {
  public:
-  explicit sleeping_thread(std::atomic<std::uint32_t>& word) noexcept : word_{word} {
+  explicit sleeping_thread(std::atomic<std::uint32_t>& word) noexcept : word_{word}, listed_{!in_forked_child()} {
+    if (!listed_) return;
     const std::lock_guard hold{lock};
     next_ = newest;
     if (next_ != nullptr) next_->previous_ = this;
@@ -23,6 +26,7 @@ class sleeping_thread {
   sleeping_thread(const sleeping_thread&) = delete;
   sleeping_thread& operator=(const sleeping_thread&) = delete;
   ~sleeping_thread() {
+    if (!listed_) return;
     const std::lock_guard hold{lock};
     (previous_ != nullptr ? previous_->next_ : newest) = next_;
     if (next_ != nullptr) next_->previous_ = previous_;
@@ -42,6 +46,7 @@ class sleeping_thread {
   static inline constinit sleeping_thread* newest = nullptr;  // under the lock, as what follows
 
   std::atomic<std::uint32_t>& word_;
+  const bool listed_;
   sleeping_thread* next_ = nullptr;
   sleeping_thread* previous_ = nullptr;
 };

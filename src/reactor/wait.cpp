@@ -75,18 +75,8 @@ errc sleep_until_told(lane& where, std::uint64_t ticket, long long deadline) {
   return reactor::is_left_to_this_thread() ? keep_asking(where, ticket, deadline) : errc::not_ready;
 }
 
-}  // namespace
-
-errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) noexcept {
-  errc outcome = where.ask(ticket);
-  if (outcome != errc::not_ready || timeout <= 0) return outcome;
-  const lane::engine_point in_engine =
-      where.is_told() && timeout == forever ? where.in_engine(ticket) : lane::engine_point{};
-  if (in_engine.engine != nullptr) {
-    static_cast<void>(in_engine.engine->wait_awake(in_engine.what));
-    outcome = where.ask(ticket);
-    if (outcome != errc::not_ready) return outcome;
-  }
+// Asks for as long as that pays, and then sleeps. One that has been awake for the engine sleeps at once.
+errc ask_and_sleep(lane& where, std::uint64_t ticket, long long timeout, bool was_awake) noexcept {
   const long long begin = steady_nanoseconds();
   const long long deadline = deadline_after(timeout);
   spin_budget& budget = where.home().budget;
@@ -94,30 +84,45 @@ errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) no
   auto of_this_thread = lane::help::of_no_use;
   for (;;) {
     if (where.is_told()) of_this_thread = where.help_engine(ticket);
-    outcome = where.ask_unless_asked(ticket);
+    const errc outcome = where.ask_unless_asked(ticket);
     if (outcome != errc::not_ready) return outcome;
     const long long now = steady_nanoseconds();
     if (now >= deadline) {
       budget.learn_vain(now - begin);
       return where.ask(ticket);
     }
-    if (in_engine.engine != nullptr || now - begin >= budget.nanoseconds()) break;
+    if (was_awake || now - begin >= budget.nanoseconds()) break;
     spin_on(spins, where.is_told(), now - begin);
   }
   if (reactor::is_left_to_this_thread() || of_this_thread == lane::help::alone)
     return keep_asking(where, ticket, deadline);
+  errc outcome = errc::not_ready;
   try {
     outcome = sleep_until_told(where, ticket, deadline);
   } catch (const std::exception&) {
     return keep_asking(where, ticket, deadline);
   }
-  if (in_engine.engine != nullptr) {
-    if (outcome == errc::success) static_cast<void>(in_engine.engine->wait_awake(in_engine.what));  // it takes note
-  } else if (outcome != errc::not_ready) {
+  if (was_awake) return outcome;
+  if (outcome != errc::not_ready) {
     budget.learn(steady_nanoseconds() - begin);
   } else {
     budget.learn_vain(steady_nanoseconds() - begin);
   }
+  return outcome;
+}
+
+}  // namespace
+
+errc wait_until_settled(lane& where, std::uint64_t ticket, long long timeout) noexcept {
+  const errc known = where.ask(ticket);
+  if (known != errc::not_ready || timeout <= 0) return known;
+  const lane::engine_point in_engine =
+      where.is_told() && timeout == forever ? where.in_engine(ticket) : lane::engine_point{};
+  if (in_engine.engine == nullptr) return ask_and_sleep(where, ticket, timeout, false);
+  const bool is_noted = in_engine.engine->wait_awake(in_engine.what);
+  errc outcome = where.ask(ticket);
+  if (outcome == errc::not_ready) outcome = ask_and_sleep(where, ticket, timeout, true);
+  if (outcome == errc::success && !is_noted) static_cast<void>(in_engine.engine->wait_awake(in_engine.what));
   return outcome;
 }
 

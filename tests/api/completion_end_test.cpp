@@ -164,6 +164,7 @@ TEST(CompletionEnd, AFaultIsToldWhileAHostFunctionRuns) {
           outcome = result_of([&] { c.wait(); });
         }};
         while (number == 0 || !runs) std::this_thread::yield();
+        test::wait_until_asleep(number);
         launch(bad, grid(1, 1), store, static_cast<int*>(nullptr), 1);
       }
       ends = true;
@@ -252,8 +253,9 @@ TEST(CompletionEnd, AThreadThatSleepsIsJoinedWhileTheProcessEnds) {
         static const device gpu;
         // The driver is in use by now, and ends after this; whoever finds out about ends begins with the wait, and ends before.
         static joined_at_the_end last;
-        if (asked) new failing_table;  // for the rest of the process
-        auto* const s = new stream{gpu};
+        static auto* const calls = asked ? new failing_table : nullptr;  // for the rest of the process, as the next
+        static auto* const s = new stream{gpu};
+        static_cast<void>(calls);
         last.held = new gate{*s};
         last.sleeping = std::thread{[c = s->completion(), way] {
           last.number = gettid();

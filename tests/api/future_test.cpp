@@ -14,6 +14,7 @@
 #include <weir/task.hpp>
 #include <weir/when_all_values.hpp>
 
+#include <any>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -273,7 +275,7 @@ TEST_P(Future, KeepsItsValueWhereAwaitingItThrows) {
   EXPECT_FALSE(f.valid());
 }
 
-// Throws when it is moved for the second time and later: it has to be moved into the future.
+// Throws when it is moved, until that is allowed.
 struct moved_badly {
   moved_badly() = default;
   moved_badly(moved_badly&& from) : may_be_moved{from.may_be_moved} {
@@ -291,6 +293,12 @@ TEST_P(Future, KeepsItsValueWhereMovingItThrows) {
   *may = true;
   EXPECT_EQ(std::move(f).get().may_be_moved, may);
   EXPECT_FALSE(f.valid());
+}
+
+// One element that is a list of two is no list of that list.
+TEST_P(Future, GivesTheValueAndNoListOfIt) {
+  future<std::vector<std::any>> f = s.enqueue_async([] { return std::vector<std::any>{1, 2}; });
+  EXPECT_EQ(std::move(f).get().size(), 2U);
 }
 
 // If the end of the work cannot be told, the value still is not destroyed before it.

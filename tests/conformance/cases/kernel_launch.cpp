@@ -131,7 +131,7 @@ void kernel_launch_cases() {
       KGate k;
       k.arm(n);
       OK(k_store(nullptr, c, 1));
-      r.k("legacy_waits_for_nonblocking", !early(c));
+      r.k("legacy_waits_for_nonblocking", !late(c));
       k.open();
       OK(cuCtxSynchronize());
     }
@@ -143,7 +143,7 @@ void kernel_launch_cases() {
       OK(k_store(n, d, 1));
       OK(k_store(PER_THREAD, e, 1));
       r.k("blocking_waits_for_legacy", !early(c));
-      r.k("nonblocking_waits_for_legacy", !early(d));
+      r.k("nonblocking_waits_for_legacy", !late(d));
       r.k("per_thread_waits_for_legacy", !early(e));
       k.open();
       OK(cuCtxSynchronize());
