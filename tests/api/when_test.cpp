@@ -285,42 +285,6 @@ TEST_P(When, TimeEndsAWaitAndNotTheWork) {
   EXPECT_TRUE(sync_wait(c.within(0s)));
 }
 
-// A clock that a test sets.
-struct set_clock {
-  using duration = std::chrono::hours;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<set_clock>;
-  static constexpr bool is_steady = false;
-  static time_point now() { return set; }
-  static inline time_point set{0h};
-};
-
-TEST_P(When, ADeadlineStaysWhereItIsHoweverLateTheWaitBegins) {
-  gate held{s};
-  const completion c = s.completion();
-  set_clock::set = set_clock::time_point{0h};
-  auto one = c.by(set_clock::time_point{10h});
-  auto all = when_all(c, c).by(set_clock::time_point{10h});
-  set_clock::set = set_clock::time_point{10h};
-  EXPECT_FALSE(sync_wait(one));
-  EXPECT_FALSE(sync_wait(all));
-}
-
-TEST_P(When, DeadlinesBeyondWhatTheirClockCanTell) {
-  using std::chrono::seconds;
-  using std::chrono::steady_clock;
-  constexpr auto latest = std::chrono::time_point<steady_clock, seconds>::max();
-  constexpr auto first = std::chrono::time_point<steady_clock, seconds>::min();
-  gate held{s};
-  const completion c = s.completion();
-  EXPECT_FALSE(c.wait_until(first));
-  EXPECT_FALSE(sync_wait(c.by(first)));
-  const std::jthread opens{[&] { held.open(); }};
-  EXPECT_TRUE(c.wait_until(latest));
-  EXPECT_TRUE(sync_wait(c.by(latest)));
-}
-
 TEST_P(When, WaitsThrowWhatAHostFunctionHasThrown) {
   for (const bool several : {false, true}) {
     gate held{s};

@@ -1,0 +1,125 @@
+// asio_future_test.cpp - values of futures in the ways of Asio.
+#include <weir/interop/asio.hpp>
+
+#include <weir/allow_sync.hpp>
+#include <weir/buffer.hpp>
+#include <weir/device.hpp>
+#include <weir/fill.hpp>
+#include <weir/future.hpp>
+#include <weir/host_function.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+
+#include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "support/completion_ways.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using test::gate;
+using test::result_of;
+using namespace std::chrono_literals;
+
+class AsioFuture : public test::completion_ways {
+ protected:
+  asio::io_context io;
+};
+INSTANTIATE_TEST_SUITE_P(Ways, AsioFuture, ::testing::Values(false, true), test::name_of_way);
+
+TEST_P(AsioFuture, AFutureGivesItsValue) {
+  gate held{s};
+  std::future<int> answer = async_wait(s.enqueue_async([] { return 5; }), asio::use_future);
+  int called_with = 0;
+  async_wait(io, s.enqueue_async([] { return 6; }), [&](std::exception_ptr, int value) { called_with = value; });
+  held.open();
+  io.run();
+  EXPECT_EQ(answer.get(), 5);
+  EXPECT_EQ(called_with, 6);
+}
+
+TEST_P(AsioFuture, AFutureGivesBuffersToo) {
+  const auto work = [&]() -> asio::awaitable<int> {
+    auto f = s.enqueue_async([](stream_ref t) {
+      pinned_buffer<int> x{1};
+      fill(t, x, 7);
+      return x;
+    });
+    auto first = co_await async_wait(std::move(f), asio::use_awaitable);  // there is no pinned buffer without memory
+    f = s.enqueue_async([x = std::move(*first)](stream_ref t) mutable {
+      fill(t, x, x.data()[0] + 1);
+      return std::move(x);
+    });
+    co_await async_wait(f, asio::use_awaitable);
+    co_return std::move(f).get().data()[0];
+  };
+  std::future<int> answer = asio::co_spawn(io, work(), asio::use_future);
+  io.run();
+  EXPECT_EQ(answer.get(), 8);
+}
+
+TEST_P(AsioFuture, AFutureWithoutAValueThrows) {
+  launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
+  std::future<int> answer = async_wait(s.enqueue_async([] { return 5; }), asio::use_future);
+  EXPECT_THROW(answer.get(), std::runtime_error);
+}
+
+// The handler's thread may be forbidden to wait; what is done needs no wait.
+TEST_P(AsioFuture, AFutureThatIsDoneGivesItsValueWhereWaitsAreForbidden) {
+  future<int> f = s.enqueue_async([] { return 5; });
+  s.sync();
+  const allow_sync not_here{false};
+  int value = 0;
+  async_wait(io, std::move(f), [&](std::exception_ptr failure, int x) {
+    EXPECT_EQ(failure, nullptr);
+    value = x;
+  });
+  io.run();
+  EXPECT_EQ(value, 5);
+}
+
+// The value of a future may be of a kind that cannot be assigned.
+struct fixed {
+  const int value = 0;
+};
+
+TEST_P(AsioFuture, AFutureGivesWhatCannotBeAssigned) {
+  EXPECT_EQ(async_wait(s.enqueue_async([] { return fixed{5}; }), asio::use_future).get().value, 5);
+}
+
+TEST_P(AsioFuture, AFutureWithoutAValueIsRefusedWhereItCanBeCaught) {
+  future<int> gone = s.enqueue_async([] { return 5; });
+  static_cast<void>(std::move(gone).get());
+  EXPECT_EQ(result_of([&] { async_wait(std::move(gone), asio::use_future); }), errc::closed);
+  errc caught = errc::success;
+  const auto awaits = [&]() -> asio::awaitable<void> {
+    try {
+      static_cast<void>(co_await async_wait(std::move(gone), asio::use_awaitable));
+    } catch (const error& e) {
+      caught = e.result();
+    }
+  };
+  asio::co_spawn(io, awaits, asio::detached);
+  io.run();
+  EXPECT_EQ(caught, errc::closed);
+}
+
+}  // namespace
+}  // namespace weir
