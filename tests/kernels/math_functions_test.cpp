@@ -245,6 +245,7 @@ TEST_F(MathFunctions, RarerOnes) {
       {"atanhf", 4, [](d v) { return std::atanh(static_cast<d>(static_cast<float>(v) / 8.5f)); }},
       {"asinhf", 4, [](d v) { return std::asinh(v); }},
       {"acoshf", 5, [](d v) { return std::acosh(static_cast<d>(static_cast<float>(v) + 1.0f)); }},
+      {"lgamma", 1, [](d v) { return std::lgamma(v + 3.0); }},
   };
   const int n = 1003;
   const std::vector<float> x = randoms<float>(n, 0.05f, 6.0f);

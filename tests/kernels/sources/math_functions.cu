@@ -153,6 +153,7 @@ __global__ void special(const float* x, float* y, int n) {
   y[6 * n + i] = atanhf(v / 8.5f);
   y[7 * n + i] = asinhf(v);
   y[8 * n + i] = acoshf(v + 1.0f);
+  y[9 * n + i] = static_cast<float>(lgamma(v + 3.0));
 }
 
 // Fast ones, which are allowed to be less exact.

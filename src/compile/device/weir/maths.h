@@ -41,10 +41,26 @@ WEIR_MATH_1(nearbyint)
 WEIR_MATH_1(fabs)
 WEIR_MATH_1(erf)
 WEIR_MATH_1(erfc)
-WEIR_MATH_1(lgamma)
 WEIR_MATH_1(tgamma)
 WEIR_MATH_1(logb)
 #undef WEIR_MATH_1
+
+// The C library's own lgamma writes signgam, which all threads of the process share.
+extern "C" double lgamma_r(double, int*) noexcept;
+extern "C" float lgammaf_r(float, int*) noexcept;
+WEIR_HD double lgamma(double x) {
+  int sign;
+  return lgamma_r(x, &sign);
+}
+WEIR_HD float lgammaf(float x) {
+  int sign;
+  return lgammaf_r(x, &sign);
+}
+WEIR_HD float lgamma(float x) { return lgammaf(x); }
+template <class T>
+WEIR_HD typename weir_if<weir_integral<T>::value, double>::type lgamma(T x) {
+  return lgamma((double)x);
+}
 
 #define WEIR_MATH_2(name)                                                           \
   extern "C" double name(double, double) noexcept;                                  \
