@@ -233,6 +233,8 @@ struct joined_at_the_end {
     if (outcome != errc::success) std::_Exit(1);
   }
 
+  failing_table* calls = nullptr;  // for the rest of the process, as the stream and its gate
+  stream* held_up = nullptr;
   gate* held = nullptr;
   errc outcome = errc::not_ready;
   std::atomic<pid_t> number{0};
@@ -253,11 +255,10 @@ TEST(CompletionEnd, AThreadThatSleepsIsJoinedWhileTheProcessEnds) {
         static const device gpu;
         // The driver is in use by now, and ends after this; whoever finds out about ends begins with the wait, and ends before.
         static joined_at_the_end last;
-        static auto* const calls = asked ? new failing_table : nullptr;  // for the rest of the process, as the next
-        static auto* const s = new stream{gpu};
-        static_cast<void>(calls);
-        last.held = new gate{*s};
-        last.sleeping = std::thread{[c = s->completion(), way] {
+        if (asked) last.calls = new failing_table;
+        last.held_up = new stream{gpu};
+        last.held = new gate{*last.held_up};
+        last.sleeping = std::thread{[c = last.held_up->completion(), way] {
           last.number = gettid();
           last.outcome = result_of([&] { way(c); });
         }};

@@ -78,6 +78,7 @@ TEST_F(DeviceReach, EachMappingOfARangeIsAsked) {
   ASSERT_EQ(driver.cuMemSetAccess(range + piece, piece, &none, 1), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 2, 128), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 3, 64), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);  // another context's sets are not ordered after these
   enter(there);
   EXPECT_EQ(driver.cuMemsetD8_v2(across, 4, 128), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
