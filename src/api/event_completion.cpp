@@ -45,16 +45,15 @@ constinit std::atomic<std::size_t> events_watched{0};
 
 bool is_over(const watched& entry) noexcept { return entry.where->ask(entry.ticket) != errc::not_ready; }
 
-// Whose reactor it is matters little: that of the device that the thread uses.
-lane_place place_of_event(call_site at) {
+// Of an event that somebody else has made nobody tells the device: that which the thread uses looks after it.
+lane_place place_of_foreign(call_site at) {
   lane_place place;
   place.context = current_handle(at);
   if (place.context != nullptr) place.device = context_ref{place.context}.device(at).ordinal();
   return place;
 }
 
-completion watch(CUevent event, call_site at) {
-  const lane_place place = place_of_event(at);
+completion watch(CUevent event, const lane_place& place) {
   watch_table& all = table();
   const std::lock_guard hold{all.lock};
   if (all.events.size() >= all.sweep_at) {
@@ -105,24 +104,43 @@ void refuse_awaited_in_capture(event_ref event, CUstream stream, call_site at) {
 
 }  // namespace detail
 
-weir::completion event_ref::completion(call_site at) const {
-  if (done(at)) return {};
+namespace {
+
+template <class Place>
+weir::completion completion_of(event_ref event, const Place& place, call_site at) {
+  if (event.done(at)) return {};
   if (const detail::engine_services* const services = detail::services_if_any()) {
     detail::work_point end;
     detail::work_home where;
-    const abi::CUresult answer = services->end_of_event(handle_, end, where);
+    const abi::CUresult answer = services->end_of_event(event.get(), end, where);
     if (answer != abi::CUDA_ERROR_NOT_SUPPORTED) {
-      detail::check(answer, "cuEventQuery", *this, at);
+      detail::check(answer, "cuEventQuery", event, at);
       if (services->reached(end)) return {};
-      detail::lane& lane = detail::acquire_lane(detail::place_of_event(at));
+      detail::lane& lane = detail::acquire_lane(place());
       return detail::completion_access::make(lane, lane.note_only(end, where));
     }
   }
   const detail::relaxed_in_our_captures unharmed{at};
-  return detail::watch(handle_, at);
+  return detail::watch(event.get(), place());
 }
 
-weir::completion event::completion(call_site at) const { return ref().completion(at); }
+}  // namespace
+
+weir::completion event_ref::completion(call_site at) const {
+  return completion_of(
+      *this, [at] { return detail::place_of_foreign(at); }, at);
+}
+
+weir::completion event::completion(call_site at) const {
+  const auto place = [this] {
+    detail::lane_place own;
+    own.context = context_;
+    own.device = device_;
+    return own;
+  };
+  return completion_of(ref(), place, at);
+}
+
 weir::completion timed_event::completion(call_site at) const { return event_.completion(at); }
 
 }  // namespace weir
