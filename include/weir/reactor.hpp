@@ -24,25 +24,33 @@ class reactor;
 //     ...
 //   }
 //
-// Thread safety: poll() from any thread, and from several at once. In a continuation: allowed.
+// A thread that has made one, or polls one, is taken to be where the program resumes coroutines, until there is no drive of that
+// device any more: where it blocks in sync_wait() it goes on resuming what is due on the devices that it drives. It may drive
+// several devices. One that blocks otherwise, and nobody else polls, holds up who waits.
+//
+// Thread safety: poll() from any thread, and from several at once; a drive may end on another thread than it was made on. In
+// a continuation: allowed. In captures: allowed, and harmless to them.
 class WEIR_EXPORT reactor_drive {
  public:
-  // From now on somebody polls, often. Several may be there at a time.
+  // From now on somebody polls, often. Several may be there at a time. Throws invalid_device where there is no such device.
+  // In a host function: refused (not_permitted). cuDeviceGetCount.
   explicit reactor_drive(device gpu, call_site at = call_site::current());
   reactor_drive(const reactor_drive&) = delete;
   reactor_drive& operator=(const reactor_drive&) = delete;
-  // The thread takes over what is still awaited.
+  // The reactor's thread takes over what is still awaited, once the last drive of the device is gone.
   ~reactor_drive();
 
-  // Asks about each stream that is awaited in, once or twice, and resumes, on this thread, whoever waited for what is done. How many
-  // were told? Never blocks. cuEventQuery.
+  // Asks about each stream that is awaited in, once or twice, and resumes, on this thread, whoever waited for what is done.
+  // How many were told? Never blocks, and throws nothing of its own. In a host function: nobody, as the driver must not be
+  // asked there. In a forked child: nobody. cuEventQuery.
   std::size_t poll();
 
  private:
   detail::reactor* driven_;
 };
 
-// Once, without standing in for the thread: for loops that have time to spare.
+// Once, without standing in for the thread: for loops that have time to spare. Throws as the drive's constructor does, but in
+// a host function, where it tells nobody. cuDeviceGetCount, cuEventQuery.
 WEIR_EXPORT std::size_t poll_completions(device gpu, call_site at = call_site::current());
 
 }  // namespace weir

@@ -5,6 +5,8 @@
 #include "driver/forked_child.hpp"
 #include "driver/futex.hpp"
 #include "reactor/clock.hpp"
+#include "reactor/driven_here.hpp"
+#include "reactor/lanes_to_tidy.hpp"
 #include "reactor/run_loop.hpp"
 #include "reactor/sleeping_thread.hpp"
 
@@ -21,8 +23,6 @@ constexpr std::size_t most_devices = 256;
 constinit std::array<std::atomic<reactor*>, most_devices> reactors{};
 
 constinit std::atomic<bool> all_ended{false};
-constinit thread_local int drives_begun_here = 0;
-constinit thread_local reactor* driven_here = nullptr;
 
 }  // namespace
 
@@ -37,6 +37,10 @@ reactor& reactor::of(int device) {
   }
   if (const engine_services* const services = embedded_services.load()) services->on_failure(&reactor::device_failed);
   return *made;
+}
+
+reactor& reactor::of_noted(int device) noexcept {
+  return *reactors[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
 }
 
 void reactor::device_failed() noexcept {
@@ -69,24 +73,8 @@ void reactor::need_asleep(int change) noexcept {
   if (before == 0 && change > 0) signal();
 }
 
-void reactor::begin_driving() noexcept {
-  ++drives_begun_here;
-  driven_here = this;
-  drivers_.fetch_add(1);
-}
-
-void reactor::end_driving() noexcept {
-  --drives_begun_here;
-  if (drivers_.fetch_sub(1) == 1) signal();
-}
-
-reactor* reactor::driven_by_this_thread() noexcept {
-  if (reactor* const own = of_own_thread()) return own;
-  return drives_begun_here > 0 ? driven_here : nullptr;
-}
-
 bool reactor::is_left_to_this_thread() noexcept {
-  return of_own_thread() != nullptr || drives_begun_here > 0 || all_ended.load();
+  return of_own_thread() != nullptr || driven_by_this_thread().any() || all_ended.load();
 }
 
 // Whoever sleeps has said so before it looked for the last time.
@@ -117,7 +105,7 @@ void reactor::leave(waiter_list& left) noexcept {
     while (completion_waiter* const next = left.take()) due_.append(*next);
     any_due_.store(true);
   }
-  if (drivers_.load() == 0) signal();  // else somebody polls, and the last who does signals when it ends
+  if (!is_driven()) signal();  // else somebody polls, and the last who does signals when it ends
 }
 
 void reactor::deliver(waiter_list& due, callers who) noexcept {
@@ -166,10 +154,12 @@ void reactor::add_timer(wait_timer& timer, long long deadline) {
   if (timers_.add(timer, deadline)) signal();
 }
 
-// A lane whose waiters are due is let go of first: what they do may come back here.
+// A lane whose waiters are due is let go of first: what they do may come back here. Where one has failed, others may have, that
+// were asked before: they are asked once more, before anybody sees to what has failed.
 std::size_t reactor::pass(callers who) noexcept {
   std::size_t told = 0;
   std::size_t visited = 0;
+  lanes_to_tidy afterwards;
   for (bool more = true; more;) {
     waiter_list due;
     lane* left_by_all = nullptr;
@@ -191,6 +181,7 @@ std::size_t reactor::pass(callers who) noexcept {
         asked.poll(due);
         if (asked.leave_if_unawaited()) {
           left_by_all = &asked;
+          if (asked.failed()) visited = 0;
         } else {
           append(asked);
           ++visited;
@@ -209,7 +200,7 @@ std::size_t reactor::pass(callers who) noexcept {
       static_cast<void>(tell(*left.take(), callers::own));
     }
     leave(left);
-    if (left_by_all != nullptr) left_by_all->tidy();
+    if (left_by_all != nullptr) afterwards.add(*left_by_all);
   }
   return told;
 }

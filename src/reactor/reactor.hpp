@@ -33,23 +33,23 @@ class reactor {
  public:
   // Of a device of the driver in use. Throws std::bad_alloc.
   [[nodiscard]] static reactor& of(int device);
+  // The same, of one that there is.
+  [[nodiscard]] static reactor& of_noted(int device) noexcept;
 
   // Whose own thread the calling one is; null if it is the program's.
   [[nodiscard]] static reactor* of_own_thread() noexcept;
 
-  // The one that waits for the calling thread to drive it, if it is the reactor's own, or has said that it drives; else null.
-  [[nodiscard]] static reactor* driven_by_this_thread() noexcept;
-
-  // May nobody else drive while the calling thread waits? So it is for a reactor's own thread, for one that has said that
-  // it drives, and at the end of the process.
+  // May nobody else drive while the calling thread waits? So it is for a reactor's own thread, for one that stands in for
+  // one, and at the end of the process.
   [[nodiscard]] static bool is_left_to_this_thread() noexcept;
+  static void drive_those_left_to_this_thread(callers who) noexcept;
 
   // Begins the thread, if there is none. Throws std::system_error.
   void start_thread();
 
   // Does its thread ask, without a pause or between sleeps?
   [[nodiscard]] bool is_asking() const noexcept {
-    return (!outside_.load() || asleep_.load() != 0) && needs_.load() > 0 && drivers_.load() == 0;
+    return (!outside_.load() || asleep_.load() != 0) && needs_.load() > 0 && !is_driven();
   }
 
   // A lane has its first waiter.
@@ -69,9 +69,12 @@ class reactor {
   // Asks every lane once, and tells who waited, also those that were left over. How many?
   std::size_t drive(callers who) noexcept;
 
-  // While there is any of these somebody else drives it, and the thread sleeps.
+  // While there is any of these somebody else drives it, and the thread sleeps. The calling thread stands in for it then, as
+  // does one that polls meanwhile.
   void begin_driving() noexcept;
   void end_driving() noexcept;
+  std::size_t poll() noexcept;
+  [[nodiscard]] bool is_driven() const noexcept { return drivers_.load() > 0; }
 
   void add_timer(wait_timer& timer, long long deadline);  // throws std::bad_alloc
   bool remove_timer(wait_timer& timer) noexcept { return timers_.remove(timer); }

@@ -62,7 +62,7 @@ void reactor::run() noexcept {
     const std::uint32_t seen = signals_.load();
     if (outside_.load(std::memory_order_relaxed)) outside_.store(false);  // it is looked at by all who await
     if (ended_.load()) break;
-    const bool stands_back = drivers_.load() > 0;
+    const bool stands_back = is_driven();
     const std::size_t due = stands_back ? 0 : tell_due();
     std::size_t told = 0;
     if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
@@ -115,7 +115,7 @@ void reactor::be_alarmed(void* self) noexcept {
 // it, until somebody does.
 void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
   const long long now = steady_nanoseconds();
-  const bool stands_back = drivers_.load() > 0;
+  const bool stands_back = is_driven();
   const bool needed = stands_back ? sleepers_.load() > 0 : needs_.load() > 0;
   if (now - since < (needed ? budget.nanoseconds() : std::min(budget.nanoseconds(), awake_without_need))) {
     const long long questions = asked_at_once_.load(std::memory_order_relaxed);
@@ -134,7 +134,7 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     return;
   }
   // Lanes whose waiters were all taken back are let go of.
-  if (needs_.load() == 0 && drivers_.load() == 0 && pass(callers::own) != 0) return;
+  if (needs_.load() == 0 && !is_driven() && pass(callers::own) != 0) return;
   const long long next = timers_.earliest();
   long long limit = timer_queue::never;
   if (needed) {

@@ -151,8 +151,6 @@ completion_waiter* run_loop::take() noexcept {
 }
 
 void run_loop::run() noexcept {
-  bool nobody_else_drives = reactor::is_left_to_this_thread();
-  reactor* const driven_anyway = reactor::driven_by_this_thread();
   long long since = steady_nanoseconds();
   unsigned spins = 0;
   while (!finished_.load(std::memory_order_acquire)) {
@@ -169,11 +167,12 @@ void run_loop::run() noexcept {
       continue;
     }
     // It runs the program's code anyway; but others' only where nobody else would.
+    const bool nobody_else_drives = reactor::is_left_to_this_thread();
     const callers who = nobody_else_drives ? callers::own : callers::any;
     for (reactor* const one : reactors_) {
       if (one != nullptr) static_cast<void>(one->drive(who));
     }
-    if (driven_anyway != nullptr) static_cast<void>(driven_anyway->drive(who));
+    if (nobody_else_drives) reactor::drive_those_left_to_this_thread(who);
     const lane::help of_this_thread = help_next();
     if (news_.load() != seen) continue;
     const long long elapsed = steady_nanoseconds() - since;
@@ -183,7 +182,6 @@ void run_loop::run() noexcept {
       futex_wait_for(news_, seen, std::chrono::microseconds{20});
     } else {
       sleep(seen);
-      nobody_else_drives = reactor::is_left_to_this_thread();
     }
   }
 }

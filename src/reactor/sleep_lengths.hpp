@@ -11,8 +11,8 @@ namespace weir::detail {
 // times are nanoseconds. For one thread.
 class sleep_lengths {
  public:
-  // Whoever looks for faults himself has to find one within a millisecond.
-  static constexpr long long longest_blind = 800'000;
+  // Whoever looks for faults himself has to find one within a millisecond, and to tell all who wait, 0.3 us each.
+  static constexpr long long longest_blind = 600'000;
 
   // So long after the wait began, where somebody else tells of faults, or nobody.
   [[nodiscard]] long long next(long long elapsed, bool faults_are_told) const noexcept {
@@ -21,7 +21,7 @@ class sleep_lengths {
       wanted = std::min(
           {expected_ - around() - elapsed, std::max(elapsed, expected_ / 128), expected_ / 6, longest_expected});
     } else if (elapsed < expected_ + around()) {
-      wanted = std::min(expected_ / 64, longest_blind);
+      wanted = std::min(expected_ / 64, longest_around);
     }
     return std::max(faults_are_told ? wanted : std::min(wanted, longest_blind), shortest);
   }
@@ -37,6 +37,7 @@ class sleep_lengths {
  private:
   static constexpr long long shortest = 20'000;
   static constexpr long long longest = 3'000'000;
+  static constexpr long long longest_around = 800'000;
   static constexpr long long longest_expected = 10'000'000;
   static constexpr int enough = 3;
 

@@ -1,16 +1,24 @@
 // completion_drive_test.cpp - loops of the program that poll, and threads that wait beside them.
 #include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/event.hpp>
+#include <weir/host_function.hpp>
 #include <weir/reactor.hpp>
 #include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "support/completion_ways.hpp"
 #include "support/detached.hpp"
+#include "support/errors.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -61,22 +69,115 @@ TEST_P(CompletionDrive, AnotherThreadMayWaitWhileNobodyPolls) {
   waits.join();
 }
 
+detached await_and_note(completion awaited, std::thread::id& where, std::atomic<bool>& done) {
+  co_await awaited;
+  where = std::this_thread::get_id();
+  done = true;
+}
+
 TEST_P(CompletionDrive, APollingLoopResumesHere) {
   reactor_drive drive{gpu};
   gate held{s};
   const completion c = s.completion();
   std::thread::id there;
   std::atomic<bool> resumed{false};
-  [](completion awaited, std::thread::id& where, std::atomic<bool>& done) -> detached {
-    co_await awaited;
-    where = std::this_thread::get_id();
-    done = true;
-  }(c, there, resumed);
+  await_and_note(c, there, resumed);
   EXPECT_EQ(drive.poll(), 0U);
   held.open();
   while (!resumed) drive.poll();
   EXPECT_TRUE(c.done());
   EXPECT_EQ(there, std::this_thread::get_id());
+}
+
+// Told by those only who may run the program's code, although the thread itself is in sync_wait().
+task<void> resumed_by_whoever_drives(completion c) {
+  co_await c.on([](continuation go_on) { go_on(); });
+}
+
+TEST_P(CompletionDrive, AThreadThatPollsMayBlockForWhatItIsToResume) {
+  reactor_drive drive{gpu};
+  gate held{s};
+  std::jthread polls{[&] {
+    drive.poll();
+    const late_opener opens{held};
+    sync_wait(resumed_by_whoever_drives(s.completion()));
+  }};
+}
+
+TEST_P(CompletionDrive, MayEndOnAnotherThread) {
+  auto drive = std::make_unique<reactor_drive>(gpu);
+  std::jthread{[&] { drive.reset(); }}.join();
+  for (int round = 0; round < 2; ++round) {
+    gate held{s};
+    const completion c = s.completion();
+    const late_opener opens{held};
+    sync_wait(resumed_by_whoever_drives(c));
+    std::jthread{[&] { sync_wait(resumed_by_whoever_drives(c)); }}.join();
+    drive = std::make_unique<reactor_drive>(gpu);  // here, after it has ended elsewhere
+  }
+}
+
+class CompletionDriveOfTwo : public CompletionDrive {
+ protected:
+  void SetUp() override {
+    if (device::count() < 2) GTEST_SKIP() << "one device";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ways, CompletionDriveOfTwo, ::testing::Values(false, true), test::name_of_way);
+
+TEST_P(CompletionDriveOfTwo, AThreadDrivesBothWhereItBlocks) {
+  const device other{1};
+  const stream t{other};
+  const reactor_drive first{gpu};
+  const reactor_drive second{other};
+  for (const stream_ref each : {s.ref(), t.ref()}) {
+    gate held{each};
+    const late_opener opens{held};
+    sync_wait(resumed_by_whoever_drives(each.completion()));
+  }
+}
+
+TEST_P(CompletionDriveOfTwo, OneMayEndBeforeTheOther) {
+  const reactor_drive lasts{gpu};
+  { const reactor_drive ends{device{1}}; }
+  gate held{s};
+  const late_opener opens{held};
+  sync_wait(resumed_by_whoever_drives(s.completion()));
+}
+
+TEST_P(CompletionDriveOfTwo, AnEventIsItsOwnDevices) {
+  const device other{1};
+  const stream t{other};
+  reactor_drive drive{other};
+  gate held{t};
+  const event e = t.record();
+  std::thread::id there;
+  std::atomic<bool> resumed{false};
+  await_and_note(e.completion(), there, resumed);
+  held.open();
+  while (!resumed) drive.poll();
+  EXPECT_EQ(there, std::this_thread::get_id());
+}
+
+TEST(ReactorDrive, OfADeviceThatIsNotThereIsRefused) {
+  const device missing{device::count()};
+  EXPECT_EQ(test::result_of([&] { const reactor_drive drive{missing}; }), errc::invalid_device);
+  EXPECT_EQ(test::result_of([&] { poll_completions(missing); }), errc::invalid_device);
+}
+
+TEST(ReactorDrive, NothingIsAskedInAHostFunction) {
+  const device gpu;
+  const stream s{gpu};
+  reactor_drive drive{gpu};
+  errc made = errc::success;
+  std::size_t told = 1;
+  launch_host(s, [&] {
+    made = test::result_of([&] { const reactor_drive another{gpu}; });
+    told = drive.poll() + poll_completions(gpu);
+  });
+  s.sync();
+  EXPECT_EQ(made, errc::not_permitted);
+  EXPECT_EQ(told, 0U);
 }
 
 }  // namespace

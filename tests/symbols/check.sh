@@ -42,6 +42,11 @@ case $kind in
     refuse "exports what is not the CUDA driver API's" "$(without '^cu[A-Z]' "$names")"
     ;;
 esac
+if [ "$kind" = shared ]; then
+  # Programs that load it at run time, such as bindings, have some 1.6 KiB for the thread-local memory of all such libraries.
+  thread_local=$((0 + $(readelf -lW "$file" | awk '$1 == "TLS" {print $6}')))
+  [ "$thread_local" -le 1600 ] || refuse "has too much thread-local memory to be loaded at run time" "$thread_local bytes"
+fi
 if [ "$kind" != static ]; then
   needed=$(printf '%s\n' "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
   usual='^((libstdc\+\+|libm|libgcc_s|libc|libdl|libpthread)\.so|ld-linux)'

@@ -1,0 +1,81 @@
+// reactor_thread_test.cpp - the reactor's thread sleeps while nobody needs it.
+#include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/fill.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/stream.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "support/child.hpp"
+#include "support/gate.hpp"
+
+namespace weir::detail {
+namespace {
+
+using test::gate;
+
+// The line of a file of /proc that begins so, without that.
+std::string line_of(const std::filesystem::path& file, const std::string& begin) {
+  std::ifstream in{file};
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(begin)) return line.substr(begin.size());
+  }
+  return {};
+}
+
+// How often the reactor's threads of this process have gone to sleep. They leave no other trace.
+long times_asleep() {
+  long times = 0;
+  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
+    if (line_of(thread.path() / "comm", "").starts_with("weir-reactor")) {
+      times += std::stol(line_of(thread.path() / "status", "voluntary_ctxt_switches:"));
+    }
+  }
+  return times;
+}
+
+bool sleeps_through_what_nobody_awaits(bool asked) {
+  const device gpu;
+  std::optional<failing_table> calls;
+  if (asked) calls.emplace();
+  const stream s{gpu};
+  pinned_buffer<int> x{1};
+  std::atomic<bool> called{false};
+  {
+    const gate held{s};
+    s.completion().then([&] { called = true; });
+  }
+  while (!called) std::this_thread::yield();
+  if (!WEIR_HOLDS(times_asleep() > 0)) return false;
+  // It may still be about to fall asleep at first; one that looks from time to time would be awake in each of the attempts.
+  constexpr int attempts = 10;
+  constexpr int rounds = 20'000;
+  for (int i = 0; i < attempts; ++i) {
+    const long before = times_asleep();
+    const int questions = asked ? calls->count(&driver_table::cuEventQuery) : 0;
+    for (int k = 0; k < rounds; ++k) {
+      fill(s, x, k);
+      s.sync();
+    }
+    if (times_asleep() == before && (!asked || calls->count(&driver_table::cuEventQuery) == questions)) return true;
+  }
+  return WEIR_HOLDS(!"woken in each attempt, though nobody awaited anything");
+}
+
+TEST(ReactorThread, SleepsThroughWhatNobodyAwaits) {
+  for (const bool asked : {false, true}) {
+    test::in_a_fresh_process([asked] { return sleeps_through_what_nobody_awaits(asked); });
+  }
+}
+
+}  // namespace
+}  // namespace weir::detail
