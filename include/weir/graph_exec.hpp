@@ -96,7 +96,8 @@ class WEIR_EXPORT graph_exec {
   void upload(stream_ref stream, call_site at = call_site::current()) const;
 
   // launch() and upload(), and the end of that, to be awaited or waited for (weir/completion.hpp). What stream.completion()
-  // refuses is refused before anything is queued.
+  // refuses is refused before anything is queued. Where the driver has no event for the end afterwards, the launch goes on, and
+  // the error says so. cuStreamIsCapturing, cuEventRecord.
   [[nodiscard]] completion launch_async(stream_ref stream, call_site at = call_site::current()) const;
   [[nodiscard]] completion upload_async(stream_ref stream, call_site at = call_site::current()) const;
 

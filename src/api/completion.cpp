@@ -9,6 +9,7 @@
 #include "api/directly.hpp"
 #include "api/host_failures.hpp"
 #include "api/may_wait.hpp"
+#include "api/refuse_in_capture.hpp"
 #include "api/relaxed_captures.hpp"
 #include "api/stream_state.hpp"
 #include "api/unraised.hpp"
@@ -47,6 +48,13 @@ weir::completion completion_of(stream_ref s, lane* where, call_site at) {
 }
 
 }  // namespace
+
+detail::lane& detail::prepare_completion(stream_ref s, const char* call, call_site at) {
+  CUstream_st* const stream = usable(s, call, at);
+  refuse_in_capture(stream, call, at);
+  std::uint64_t life = lane::any_life;
+  return lane_of(is_legacy(stream) ? abi::CU_STREAM_LEGACY : stream, life, call, at);
+}
 
 weir::completion stream_ref::completion(call_site at) const { return completion_of(*this, nullptr, at); }
 

@@ -4,7 +4,6 @@
 #include "api/captures.hpp"
 #include "api/check.hpp"
 #include "api/completion_access.hpp"
-#include "api/refuse_in_capture.hpp"
 #include "reactor/reactor.hpp"
 
 namespace weir::detail {
@@ -12,10 +11,7 @@ namespace weir::detail {
 // The thread that is to let go of values is begun while that may still fail.
 void prepare_future(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::stream::enqueue_async";
-  CUstream_st* const usable_stream = usable(stream, call, at);
-  refuse_in_capture(usable_stream, call, at);
-  std::uint64_t life = lane::any_life;
-  lane_of(is_legacy(usable_stream) ? abi::CU_STREAM_LEGACY : usable_stream, life, call, at).home().start_thread();
+  prepare_completion(stream, call, at).home().start_thread();
 }
 
 // What f has returned may be in use by now, and is about to be destroyed.

@@ -1,5 +1,4 @@
 // api/graph_exec.cpp - executable graphs: made, launched, updated, given up.
-#include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/graph_exec.hpp>
 #include <weir/to_string.hpp>
@@ -15,7 +14,6 @@
 #include "api/node_notes.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
-#include "api/refuse_in_capture.hpp"
 #include "api/relaxed_captures.hpp"
 
 #include <memory>
@@ -63,15 +61,6 @@ void destroy(CUgraphExec_st* handle) noexcept {
   check_unraised(failure, subject::graph_exec(handle));
 }
 
-// Where an executable goes to.
-CUstream_st* launchable(stream_ref stream, const char* call, call_site at) {
-  CUstream_st* const handle = usable(stream, call, at);
-  if (detail::captures_open()) [[unlikely]] {
-    detail::refuse_captured_stream(handle, call, at);
-  }
-  return handle;
-}
-
 }  // namespace
 
 graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags, std::optional<stream_ref> upload_in,
@@ -81,7 +70,7 @@ graph_exec graph_exec::make(graph_ref source, CUctx_st* context, unsigned flags,
   params.flags = flags;
   if (upload_in) {
     params.flags |= abi::CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD;
-    params.hUploadStream = launchable(*upload_in, "cuGraphUpload", at);
+    params.hUploadStream = detail::launchable(*upload_in, "cuGraphUpload", at);
   }
   if (context == nullptr) context = detail::current_handle(at);
   if (context == nullptr) context = detail::primary_context(device{}, at);
@@ -151,38 +140,6 @@ graph_exec::~graph_exec() {
     destroy(handle);
     detail::exec_state::end(state);
   });
-}
-
-void graph_exec::launch(stream_ref stream, call_site at) const {
-  constexpr const char* call = "cuGraphLaunch";
-  CUgraphExec_st* const exec = usable_exec(handle_, call, at);
-  CUstream_st* const in = launchable(stream, call, at);
-  if (state_ == nullptr || !state_->minds_launches()) [[likely]] {
-    check(driver().cuGraphLaunch(exec, in), call, stream, at);
-    return;
-  }
-  const bool to_mark = state_->note_launch(stream, at);
-  check(driver().cuGraphLaunch(exec, in), call, stream, at);
-  if (to_mark) state_->mark_launch(stream, at);
-}
-
-void graph_exec::upload(stream_ref stream, call_site at) const {
-  CUgraphExec_st* const exec = usable_exec(handle_, "cuGraphUpload", at);
-  check(driver().cuGraphUpload(exec, launchable(stream, "cuGraphUpload", at)), "cuGraphUpload", stream, at);
-}
-
-completion graph_exec::launch_async(stream_ref stream, call_site at) const {
-  constexpr const char* call = "weir::graph_exec::launch_async";
-  detail::refuse_in_capture(detail::usable(stream, call, at), call, at);
-  launch(stream, at);
-  return stream.completion(at);
-}
-
-completion graph_exec::upload_async(stream_ref stream, call_site at) const {
-  constexpr const char* call = "weir::graph_exec::upload_async";
-  detail::refuse_in_capture(detail::usable(stream, call, at), call, at);
-  upload(stream, at);
-  return stream.completion(at);
 }
 
 graph_update graph_exec::update(graph_ref source, call_site at) {

@@ -42,4 +42,13 @@ inline CUgraphExec usable_exec(CUgraphExec exec, const char* call, call_site at)
   return exec;
 }
 
+// The stream that an executable goes to.
+inline CUstream launchable(stream_ref stream, const char* call, call_site at) {
+  const CUstream handle = usable(stream, call, at);
+  if (captures_open()) [[unlikely]] {
+    refuse_captured_stream(handle, call, at);
+  }
+  return handle;
+}
+
 }  // namespace weir::detail

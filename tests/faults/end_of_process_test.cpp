@@ -1,6 +1,7 @@
 // end_of_process_test.cpp - weir's objects as statics, whose destructors run when the driver has gone before them.
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
+#include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/copy.hpp>
 #include <weir/current_stream.hpp>
@@ -12,13 +13,17 @@
 #include <weir/name.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream_pool.hpp>
+#include <weir/sync_wait.hpp>
 #include <weir/timer.hpp>
 #include <weir/value_wait.hpp>
+#include <weir/when.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -29,7 +34,9 @@
 
 #include "driver/at_exit.hpp"
 #include "faults/every_call.hpp"
+#include "support/asleep.hpp"
 #include "support/child.hpp"
+#include "support/errors.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
@@ -94,6 +101,49 @@ TEST(EndOfProcess, StaticsOutliveTheDriver) {
     static belongings all;                        // then these, by a driver that is gone
     static const end_of_the_driver gone{faults};  // destroyed first
     return WEIR_HOLDS(all.s.done());
+  });
+}
+
+// Threads that sleep until work is done are not left behind by a driver that goes first.
+struct sleepers_at_the_end {
+  sleepers_at_the_end() = default;
+  sleepers_at_the_end(const sleepers_at_the_end&) = delete;
+  sleepers_at_the_end& operator=(const sleepers_at_the_end&) = delete;
+  ~sleepers_at_the_end() {
+    for (std::thread& each : sleeping) each.join();
+    for (const errc each : outcomes) {
+      if (each != errc::deinitialized) std::_Exit(4);
+    }
+  }
+
+  template <class Wait>
+  void begin(std::size_t i, Wait wait) {
+    sleeping[i] = std::thread{[this, i, wait] {
+      numbers[i] = gettid();
+      outcomes[i] = test::result_of(wait);
+    }};
+    while (numbers[i] == 0) std::this_thread::yield();
+    test::wait_until_asleep(numbers[i]);
+  }
+
+  std::array<std::thread, 2> sleeping;
+  std::array<std::atomic<pid_t>, 2> numbers{};
+  std::array<errc, 2> outcomes{};
+};
+
+TEST(EndOfProcess, WhoWaitsIsToldThatTheDriverHasGone) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static failing_table faults;
+    static sleepers_at_the_end last;  // destroyed by a driver that is gone
+    static const end_of_the_driver gone{faults};
+    static auto* const s = new stream{device{}};  // for the rest of the process
+    static auto* const held = new test::gate{*s};
+    static_cast<void>(held);
+    const completion c = s->completion();
+    last.begin(0, [c] { c.wait(); });
+    last.begin(1, [c] { sync_wait(when_all(c, c)); });
+    return true;
   });
 }
 
