@@ -1,4 +1,4 @@
-// completion_end_test.cpp - awaits that end otherwise: a fault, a context that is reset, a fork, the end of the process.
+// completion_end_test.cpp - awaits that end otherwise: by a fault, or with their context.
 #include <weir/completion.hpp>
 #include <weir/context.hpp>
 #include <weir/device.hpp>
@@ -8,10 +8,7 @@
 #include <weir/module.hpp>
 #include <weir/program.hpp>
 #include <weir/stream.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -202,98 +199,6 @@ TEST(CompletionEnd, AContextThatIsReset) {
       return good;
     });
   }
-}
-
-// Whoever waits at the end of the process is not told, and does not hold it up.
-TEST(CompletionEnd, TheProcessEndsWhileSomebodyWaits) {
-  for (const bool asked : {false, true}) {
-    test::in_a_fresh_process([asked] {
-      static std::optional<failing_table> calls;
-      if (asked) calls.emplace();
-      static const device gpu;
-      static auto* const s = new stream{gpu};
-      static auto* const held = new gate{*s};
-      static count_of answers;
-      static errc outcome = errc::success;
-      await(s->completion(), answers, outcome);
-      static_cast<void>(held);
-      return WEIR_HOLDS(answers.told == 0);
-    });
-  }
-}
-
-// A thread that sleeps until work is done, which a static object's destructor joins once it has let the work go on.
-struct joined_at_the_end {
-  joined_at_the_end() = default;
-  joined_at_the_end(const joined_at_the_end&) = delete;
-  joined_at_the_end& operator=(const joined_at_the_end&) = delete;
-  ~joined_at_the_end() {
-    held->open();
-    sleeping.join();
-    if (outcome != errc::success) std::_Exit(1);
-  }
-
-  failing_table* calls = nullptr;  // for the rest of the process, as the stream and its gate
-  stream* held_up = nullptr;
-  gate* held = nullptr;
-  errc outcome = errc::not_ready;
-  std::atomic<pid_t> number{0};
-  std::thread sleeping;
-};
-
-task<void> await_in_a_task(completion c) { co_await c; }
-
-TEST(CompletionEnd, AThreadThatSleepsIsJoinedWhileTheProcessEnds) {
-  const std::vector<void (*)(const completion&)> ways{
-      [](const completion& c) { c.wait(); },
-      [](const completion& c) { static_cast<void>(c.wait_for(1h)); },
-      [](const completion& c) { sync_wait(await_in_a_task(c)); },
-  };
-  for (const bool asked : {false, true}) {
-    for (const auto way : ways) {
-      test::in_a_fresh_process([asked, way] {
-        static const device gpu;
-        // The driver is in use by now, and ends after this; whoever finds out about ends begins with the wait, and ends before.
-        static joined_at_the_end last;
-        if (asked) last.calls = new failing_table;
-        last.held_up = new stream{gpu};
-        last.held = new gate{*last.held_up};
-        last.sleeping = std::thread{[c = last.held_up->completion(), way] {
-          last.number = gettid();
-          last.outcome = result_of([&] { way(c); });
-        }};
-        while (last.number == 0) std::this_thread::yield();
-        test::wait_until_asleep(last.number);
-        return true;
-      });
-    }
-  }
-}
-
-TEST(CompletionEnd, AForkedChildIsToldThatItHasNoDriver) {
-  test::in_a_fresh_process([] {
-    const device gpu;
-    stream s{gpu};
-    gate held{s};
-    const completion c = s.completion();
-    count_of answers;
-    errc outcome = errc::success;
-    await(c, answers, outcome);
-    const pid_t child = fork();
-    if (child == 0) {
-      errc told = errc::success;
-      count_of in_child;
-      await(c, in_child, told);
-      const bool good = told == errc::not_initialized && c.status() == errc::not_initialized &&
-                        result_of([&] { c.wait(); }) == errc::not_initialized;
-      _exit(good ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    held.open();
-    wait_for(answers.told, 1);
-    return WEIR_HOLDS(WIFEXITED(status) && WEXITSTATUS(status) == 0) && WEIR_HOLDS(outcome == errc::success);
-  });
 }
 
 }  // namespace

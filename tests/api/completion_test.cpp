@@ -1,4 +1,4 @@
-// completion_test.cpp - the end of work: asked for, waited for, awaited, by the engine's news and by questions.
+// completion_test.cpp - the end of work: asked for and waited for, by the engine's news and by questions.
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/completion.hpp>
@@ -97,47 +97,6 @@ TEST_P(Completion, IsThePointAndNotTheStream) {
   behind.wait();
 }
 
-TEST_P(Completion, ResumesACoroutine) {
-  gate held{s};
-  const completion c = s.completion();
-  std::promise<errc> answer;
-  std::future<errc> told = answer.get_future();
-  await(c, answer);
-  EXPECT_EQ(told.wait_for(0s), std::future_status::timeout);
-  held.open();
-  EXPECT_EQ(told.get(), errc::success);
-  EXPECT_TRUE(c.done());
-}
-
-// Rule 87.
-TEST_P(Completion, IsAwaitedByAnyNumber) {
-  constexpr int many = 100;
-  gate held{s};
-  const completion c = s.completion();
-  std::vector<std::promise<errc>> answers(2 * many);
-  for (int i = 0; i < many; ++i) await(c, answers[i]);
-  held.open();
-  c.wait();
-  for (int i = many; i < 2 * many; ++i) await(c, answers[i]);
-  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), errc::success);
-}
-
-TEST_P(Completion, InAnyOrder) {
-  constexpr int many = 300;
-  gate held{s};
-  buffer<int> x{s, 1};
-  std::vector<completion> points;
-  for (int i = 0; i < many; ++i) {
-    fill(s, x, i);
-    points.push_back(s.completion());
-  }
-  std::vector<std::promise<errc>> answers(many);
-  for (int i = many; i-- > 0;) await(points[i], answers[i]);
-  held.open();
-  for (auto& answer : answers) EXPECT_EQ(answer.get_future().get(), errc::success);
-  for (const completion& c : points) EXPECT_TRUE(c.done());
-}
-
 // Rule 86.
 TEST_P(Completion, DroppedOnesAreNobodysConcern) {
   gate held{s};
@@ -149,42 +108,6 @@ TEST_P(Completion, DroppedOnesAreNobodysConcern) {
   const completion last = s.completion();
   held.open();
   last.wait();
-}
-
-TEST_P(Completion, CallsAFunction) {
-  gate held{s};
-  std::promise<errc> with;
-  std::promise<void> without;
-  s.completion().then([&](errc outcome) { with.set_value(outcome); });
-  s.completion().then([only = std::make_unique<int>(1), &without] { without.set_value(); });
-  held.open();
-  EXPECT_EQ(with.get_future().get(), errc::success);
-  without.get_future().get();
-}
-
-TEST_P(Completion, AnExecutorSaysWhere) {
-  std::promise<continuation> given;
-  const auto later = [&](continuation c) { given.set_value(c); };
-  bool resumed = false;
-  gate held{s};
-  const completion c = s.completion();
-  [](completion awaited, auto executor, bool& went_on) -> detached {
-    co_await awaited.on(executor);
-    went_on = true;
-  }(c, later, resumed);
-  held.open();
-  const continuation rest = given.get_future().get();
-  EXPECT_FALSE(resumed);
-  rest();
-  EXPECT_TRUE(resumed);
-}
-
-TEST_P(Completion, AnExecutorThatThrowsLosesNothing) {
-  gate held{s};
-  std::promise<void> called;
-  s.completion().then([](continuation) { throw std::runtime_error{"full"}; }, [&] { called.set_value(); });
-  held.open();
-  called.get_future().get();
 }
 
 // Rules 84 and 89: the stream's end does not end what was asked of it.
@@ -199,20 +122,6 @@ TEST_P(Completion, OutlivesItsStream) {
   held->open();
   EXPECT_EQ(answer.get_future().get(), errc::success);
   c.wait();
-}
-
-TEST_P(Completion, TheLastOwnerMayGoInAContinuation) {
-  auto t = std::make_unique<stream>(gpu);
-  gate held{*t};
-  const completion c = t->completion();
-  std::promise<void> gone;
-  c.then([owner = std::move(t), &gone]() mutable {
-    owner.reset();
-    gone.set_value();
-  });
-  held.open();
-  gone.get_future().get();
-  EXPECT_TRUE(c.done());
 }
 
 // A lane serves another stream afterwards; what it told of the one before stays true.
@@ -230,25 +139,6 @@ TEST_P(Completion, StreamsComeAndGo) {
   }
   for (const completion& c : all) c.wait();
   for (const completion& c : all) EXPECT_TRUE(c.done());
-}
-
-TEST_P(Completion, ContinuationsMayWaitAndAwait) {
-  stream t{gpu};
-  gate first{s};
-  const completion c = s.completion();
-  std::promise<int> answer;
-  [](completion awaited, stream_ref other, std::promise<int>& told) -> detached {
-    co_await awaited;
-    pinned_buffer<int> x{1};
-    fill(other, x, 5);
-    co_await other.completion();
-    const int seen = x.data()[0];
-    fill(other, x, 6);
-    other.completion().wait();  // it blocks a thread of the reactor's, and still ends
-    told.set_value(seen * 10 + x.data()[0]);
-  }(c, t, answer);
-  first.open();
-  EXPECT_EQ(answer.get_future().get(), 56);
 }
 
 TEST_P(Completion, ManyThreadsWait) {

@@ -37,8 +37,6 @@
 namespace weir {
 namespace {
 
-using detail::driver_table;
-using detail::failing_table;
 using test::gate;
 using test::result_of;
 using namespace std::chrono_literals;
@@ -209,119 +207,29 @@ TEST_P(Future, AssignedItKeepsWhatItHad) {
   EXPECT_EQ(f.get().x.data()[0], 7);
 }
 
-// Rule 85.
-TEST_P(Future, IsRefusedBeforeTheCallWhereTheStreamCaptures) {
-  bool called = false;
-  begin_capture(s);
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
-            errc::stream_capture_unsupported);
-  EXPECT_EQ(result_of([&] {
-              static_cast<void>(s.enqueue_async([&] {
-                called = true;
-                return 1;
-              }));
-            }),
-            errc::stream_capture_unsupported);
-  const graph none = end_capture(s);
-  EXPECT_EQ(none.nodes().size(), 0U);
-  EXPECT_FALSE(called);
-}
-
-TEST_P(Future, IsRefusedOtherwiseWhereTheCaptureIsBroken) {
-  bool called = false;
-  begin_capture(s);
-  static_cast<void>(detail::driver().cuStreamSynchronize(s.get()));  // breaks it
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { called = true; })); }),
-            errc::stream_capture_invalidated);
-  EXPECT_FALSE(called);
-  EXPECT_THROW(static_cast<void>(end_capture(s)), error);
-}
-
-TEST_P(Future, ACaptureThatTheFunctionBeginsLivesOn) {
-  EXPECT_EQ(result_of([&] { static_cast<void>(s.enqueue_async([&] { begin_capture(s); })); }),
-            errc::stream_capture_unsupported);
-  EXPECT_EQ(end_capture(s).nodes().size(), 0U);
-}
-
-TEST_P(Future, OfAClosedStreamIsRefused) {
-  stream t{gpu};
-  t.close();
-  EXPECT_EQ(result_of([&] { static_cast<void>(t.enqueue_async([] { return 1; })); }), errc::closed);
-}
-
-TEST_P(Future, PassesOnWhatTheFunctionThrows) {
-  EXPECT_THROW(static_cast<void>(s.enqueue_async([]() -> int { throw std::runtime_error{"no"}; })), std::runtime_error);
-  EXPECT_THROW(static_cast<void>(s.enqueue_async([] { throw std::runtime_error{"no"}; })), std::runtime_error);
-}
-
-TEST_P(Future, ThrowsWhatAHostFunctionHasThrown) {
-  future<int> f = s.enqueue_async([](stream_ref on) {
-    launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
-    return 5;
-  });
-  EXPECT_THROW(static_cast<void>(f.get()), std::runtime_error);
-  EXPECT_EQ(f.get(), 5);
-}
-
-TEST_P(Future, KeepsItsValueWhereAwaitingItThrows) {
-  future<int> f = s.enqueue_async([](stream_ref on) {
-    launch_host(on, [] { throw std::runtime_error{"thrown in a host function"}; });
-    return 5;
-  });
-  const auto awaits = [](future<int>& from) -> task<int> { co_return co_await std::move(from); };
-  EXPECT_THROW(static_cast<void>(sync_wait(awaits(f))), std::runtime_error);
-  ASSERT_TRUE(f.valid());
-  EXPECT_EQ(sync_wait(awaits(f)), 5);
-  EXPECT_FALSE(f.valid());
-}
-
-// Throws when it is moved, until that is allowed.
-struct moved_badly {
-  moved_badly() = default;
-  moved_badly(moved_badly&& from) : may_be_moved{from.may_be_moved} {
-    if (!*may_be_moved) throw std::runtime_error{"thrown by a move"};
-  }
-  std::shared_ptr<bool> may_be_moved = std::make_shared<bool>(false);
-};
-
-TEST_P(Future, KeepsItsValueWhereMovingItThrows) {
-  future<moved_badly> f = s.enqueue_async([] { return moved_badly{}; });
-  const std::shared_ptr<bool> may = f.get().may_be_moved;
-  EXPECT_THROW(static_cast<void>(std::move(f).get()), std::runtime_error);
-  EXPECT_THROW(static_cast<void>(sync_wait(std::move(f))), std::runtime_error);
-  ASSERT_TRUE(f.valid());
-  *may = true;
-  EXPECT_EQ(std::move(f).get().may_be_moved, may);
-  EXPECT_FALSE(f.valid());
-}
-
 // One element that is a list of two is no list of that list.
 TEST_P(Future, GivesTheValueAndNoListOfIt) {
   future<std::vector<std::any>> f = s.enqueue_async([] { return std::vector<std::any>{1, 2}; });
   EXPECT_EQ(std::move(f).get().size(), 2U);
 }
 
-// If the end of the work cannot be told, the value still is not destroyed before it.
-TEST(FutureFault, WithoutACompletionTheThreadWaits) {
-  const device gpu;
-  const stream s{gpu};
-  bool done_first = false;
-  failing_table calls;
-  calls.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
-  struct asks {
-    ~asks() {
-      if (ended != nullptr) *ended = stream_ref{on}.try_done() == errc::success;
-    }
-    bool* ended;
-    stream_ref on;
-  };
-  gate held{s};
-  const std::jthread opens{[&] { held.open(); }};
-  EXPECT_EQ(result_of([&] {
-              static_cast<void>(s.enqueue_async([&](stream_ref on) { return asks{&done_first, on}; }));
-            }),
-            errc::out_of_memory);
-  EXPECT_TRUE(done_first);
+// The thread that calls the function is the one that is to let go of the value later.
+TEST_P(Future, DroppedInAContinuationWhileItsWorkIsPending) {
+  const stream t{gpu};
+  std::promise<void> gone;
+  std::future<void> is_gone = gone.get_future();
+  std::optional<gate> held{std::in_place, t};
+  auto pending = std::make_unique<std::optional<future<result>>>(seven(t, &gone));
+  std::promise<errc> dropped;
+  s.completion().then([&](errc) {
+    const errc before = (*pending)->status();
+    pending.reset();
+    dropped.set_value(before);
+  });
+  EXPECT_EQ(dropped.get_future().get(), errc::not_ready);
+  EXPECT_EQ(is_gone.wait_for(0s), std::future_status::timeout);
+  held->open();
+  is_gone.get();
 }
 
 }  // namespace
