@@ -19,7 +19,8 @@ constexpr std::size_t rounds = 100;
 constexpr int batch = 10;
 
 // The other side, from the library that was built beside this program.
-std::unique_ptr<flow_graph> make_peer(graph_shape shape, void (*function)(void*), unsigned* word) {
+std::unique_ptr<flow_graph> make_peer([[maybe_unused]] graph_shape shape, [[maybe_unused]] void (*function)(void*),
+                                      [[maybe_unused]] unsigned* word) {
 #ifdef WEIR_BENCH_FLOW_GRAPH
   static void* const library = ::dlopen(WEIR_BENCH_FLOW_GRAPH, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw not_here{std::string{"oneTBB's side cannot be loaded: "} + ::dlerror()};

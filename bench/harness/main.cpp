@@ -1,5 +1,6 @@
 // harness/main.cpp - weir_bench [FILTER] [--json FILE]: measures the figures whose names contain FILTER.
 #include "harness/figure.hpp"
+#include "harness/own_process.hpp"
 #include "harness/report.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ bench::outcome measure(const bench::figure& figure, weir::driver_kind driver) {
   outcome.device = weir::device{}.name();
   if (applies(figure.budget_on, driver)) outcome.budget = figure.budget;
   try {
-    outcome.value = figure.measure();
+    outcome.value = figure.alone ? bench::measure_alone(figure) : figure.measure();
   } catch (const bench::not_here& missing) {
     outcome.why_not = missing.what();
   } catch (const std::exception& failure) {
@@ -38,6 +39,11 @@ bench::outcome measure(const bench::figure& figure, weir::driver_kind driver) {
     outcome.why_not = std::string{"failed: "} + failure.what();
   }
   return outcome;
+}
+
+int measure_this_alone(const std::string& name) {
+  const weir::context_scope current{weir::device{}};
+  bench::be_alone(name);
 }
 
 int run(const std::string& filter, const std::string& json) {
@@ -66,8 +72,14 @@ int main(int argc, char** argv) {
   std::string json;
   program.add_option("FILTER", filter, "Measure only the figures whose names contain this");
   program.add_option("--json", json, "Write the figures to this file as well");
+  std::string alone;
+  program
+      .add_option(bench::alone_option, alone,
+                  "Measure this figure and write its value: what the program has its copies do")
+      ->group("");
   CLI11_PARSE(program, argc, argv);
   try {
+    if (!alone.empty()) return measure_this_alone(alone);
     return run(filter, json);
   } catch (const std::exception& failure) {
     fmt::print(stderr, "weir_bench: {}\n", failure.what());

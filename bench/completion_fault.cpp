@@ -1,0 +1,101 @@
+// completion_fault.cpp - how long does it take until everybody who waits is told that a kernel has failed?
+#include "completion/detached.hpp"
+#include "harness/figure.hpp"
+#include "harness/raw.hpp"
+#include "harness/timing.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <thread>
+#include <weir/completion.hpp>
+#include <weir/error.hpp>
+#include <weir/event.hpp>
+#include <weir/host_function.hpp>
+#include <weir/launch.hpp>
+#include <weir/pinned_buffer.hpp>
+#include <weir/program.hpp>
+#include <weir/stream.hpp>
+
+namespace bench {
+namespace {
+
+constexpr int streams = 4;
+constexpr int awaits_in_each = 250;
+constexpr int many_long_waits = 60;
+constexpr std::chrono::milliseconds length{50};
+
+constexpr const char* source = R"(
+extern "C" __global__ void store(int* x) { *x = 1; }
+)";
+
+struct tally {
+  std::atomic<int> told{0};
+  std::atomic<int> as_failed{0};
+  std::atomic<long long> last{0};
+};
+
+detached await(weir::completion what, tally& of) {
+  const weir::errc outcome = co_await what.outcome();
+  if (outcome == weir::errc::illegal_address) of.as_failed.fetch_add(1);
+  of.last.store(clock::now().time_since_epoch().count());
+  of.told.fetch_add(1);
+}
+
+// Work that takes so long that whoever looks for its end sleeps between looks.
+void hold_for(const weir::stream& stream, std::chrono::milliseconds time) {
+  weir::launch_host(stream, [time] { std::this_thread::sleep_for(time); });
+}
+
+// In the end a kernel writes to an address that is none; who tells of it first is a loop that asks the driver all the time.
+double measure_fault(int long_waits) {
+  weir::on_unraised_error([](std::exception_ptr) noexcept {});  // what is lost with the context is no news
+  const weir::device gpu;
+  const weir::kernel store = weir::program{source}.compile(gpu).kernel("store");
+  std::array<weir::stream, streams> all{weir::stream{gpu}, weir::stream{gpu}, weir::stream{gpu}, weir::stream{gpu}};
+  const weir::stream& bad = all.front();
+  {
+    weir::pinned_buffer<int> good{1};
+    weir::launch(bad, weir::grid(1, 1), store, good.data());  // what a first launch takes is no part of it
+    bad.sync();
+  }
+  for (int i = 0; i < long_waits; ++i) {
+    hold_for(bad, length);
+    tally one;
+    await(bad.completion(), one);
+    while (one.told.load() == 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  hold_for(bad, 4 * length);  // until all are made
+  weir::launch(bad, weir::grid(1, 1), store, static_cast<int*>(nullptr));
+  const weir::event mark = bad.record();
+  for (const weir::stream& other : all) {
+    if (&other != &bad) other.wait(mark);
+  }
+  tally answers;
+  for (const weir::stream& each : all) {
+    for (int i = 0; i < awaits_in_each; ++i) await(each.completion(), answers);
+  }
+  while (raw().cuEventQuery(mark.get()) == weir::abi::CUDA_ERROR_NOT_READY) {
+  }
+  const long long seen = clock::now().time_since_epoch().count();
+  while (answers.told.load() != streams * awaits_in_each) std::this_thread::yield();
+  if (answers.as_failed.load() != streams * awaits_in_each) throw std::runtime_error{"some were told otherwise"};
+  return static_cast<double>(answers.last.load() - seen) / 1000;
+}
+
+// Where waits have been long for a while somebody else tells of faults; before that the reactor looks for them.
+const registration at_first{{.name = "completion/fault/at_first",
+                             .unit = "us later than a loop that asks, all of 1000",
+                             .budget = 1000,
+                             .alone = true,
+                             .measure = [] { return measure_fault(0); }}};
+const registration fault{{.name = "completion/fault",
+                          .unit = "us later than a loop that asks, all of 1000",
+                          .budget = 1000,
+                          .alone = true,
+                          .measure = [] { return measure_fault(many_long_waits); }}};
+
+}  // namespace
+}  // namespace bench
