@@ -27,7 +27,7 @@ enum class syncs : unsigned char {
 //   for (const auto& w : watch.seen()) ...          // which waits, where, how often
 //
 // It is about sync(), sync_for(), sync_until(), sync_elapsed(), shutdown() and sync_scope() of streams, events, contexts
-// and devices, wait() of completions and futures, get(), sync_wait(), close() of memory that waits for its users (pinned, managed, mapped, of several processes), and copies of
+// and devices, wait(), wait_for() and wait_until() of completions and futures, get(), sync_wait(), close() of memory that waits for its users (pinned, managed, mapped, of several processes), and copies of
 // pageable memory, also in a batch, which a driver stages while the caller waits. Not about done() and try_done(), which
 // only look, nor about the program's own calls of the driver and other libraries.
 // Guards nest: the innermost one decides, and at its end the one before does again, also if the block ends by an

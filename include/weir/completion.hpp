@@ -29,8 +29,12 @@ class completion_access;
 // function nor a callback is involved. It resumes on the thread that is in sync_wait() for it, else on one of the
 // reactor's (weir/reactor.hpp), or where on() says.
 //
+// An await of any kind that has to suspend may throw std::bad_alloc, and the first one std::system_error where no thread can
+// be begun: on the spot, with the coroutine not suspended.
+//
 // Thread safety: any operation from any thread. In a host function: waiting is refused (not_permitted), asking and
-// awaiting are allowed, as they make no call of the driver there. In captures of other streams: allowed.
+// awaiting are allowed, as they make no call of the driver there. In captures of other streams: allowed. In the child of a
+// fork: not_initialized, whatever was known.
 class WEIR_EXPORT completion {
  public:
   // Of nothing: done.
@@ -45,10 +49,10 @@ class WEIR_EXPORT completion {
 
   // Blocks the calling thread until then. Throws what the work failed with; else what a host function of the stream has
   // thrown since the last sync. The thread asks again and again while that pays, and then sleeps. On the embedded driver it
-  // runs what there is to run.
+  // runs what there is to run. Where weir/allow_sync.hpp forbids waits: refused (not_permitted). cuEventQuery.
   void wait(call_site at = call_site::current()) const { static_cast<void>(wait_for_nanoseconds(detail::forever, at)); }
 
-  // The same with an end: false if the time passed first. The work goes on.
+  // The same with an end: false if the time passed first. The work goes on. Without time left it only looks.
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
     return wait_for_nanoseconds(detail::nanoseconds(timeout), at);
@@ -70,6 +74,7 @@ class WEIR_EXPORT completion {
   [[nodiscard]] auto outcome() const noexcept { return detail::outcome_awaiter{*this}; }
 
   // co_await c.on(executor): resumes where the executor says. If there is nothing to wait for, it goes on where it is.
+  // The executor is moved into the coroutine's frame, and out of it to be called.
   template <executor E>
   [[nodiscard]] auto on(E to, call_site at = call_site::current()) const noexcept {
     return detail::executor_awaiter<E>{*this, std::move(to), at};

@@ -23,7 +23,8 @@ class continuation {
 //
 // It is called under no lock, by a thread that may run the program's code: one of the reactor's, one that polls or is in
 // sync_wait(), or the coroutine's own. If it throws, the continuation runs there. One that calls the continuation before it
-// returns runs it on top of its caller: so many in a row take so much of the stack.
+// returns runs it on top of its caller: so many in a row take so much of the stack. Its move constructor must not throw: nobody
+// could be told, and the program ends.
 template <class E>
 concept executor = std::copy_constructible<std::decay_t<E>> && requires(std::decay_t<E>& to, continuation what) {
   to(what);

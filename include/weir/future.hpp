@@ -65,10 +65,14 @@ decltype(auto) call_with(F&& f, stream_ref stream) {
 // What stream.enqueue_async(f) gives: the value that f has returned, at the end of the work that it has queued. The value
 // stays where it is until then, whatever becomes of the future: buffers and memory of the host that the work uses can
 // be part of it. To drop a future cancels nothing and blocks nothing. f must not close the stream, nor leave it in a capture: nobody
-// can wait for the end of the work then, and enqueue_async() throws and destroys what f has returned.
+// can wait for the end of the work then, and enqueue_async() throws and destroys what f has returned. If the end cannot be noted for
+// another reason it waits for the stream first. What f itself throws comes out of enqueue_async(), which waits for nothing:
+// what f has queued by then runs, and the memory for that must not be f's own alone.
+//
 // Move-only. co_await std::move(f) and std::move(f).get() give the value away, co_await f and f.get() a reference to it; both
 // throw what the work has failed with, and then, or if the value's move throws, it stays. One that was moved from, or has given its value away, answers closed. While it is awaited
-// it stays alive, as a temporary in a co_await does.
+// it stays alive, as a temporary in a co_await does. In captures of other streams, in host functions, in the child of a fork,
+// and in the calls that it makes of the driver it is as its completion; a value that is dropped in such a child is destroyed at once.
 // Thread safety: as any object; its completion goes anywhere.
 template <class T>
 class [[nodiscard]] future {
@@ -76,12 +80,14 @@ class [[nodiscard]] future {
   future(future&&) noexcept = default;
   future& operator=(future&&) noexcept = default;
 
+  // Has it a value still, there by now or not?
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
-  // The end of the work.
+  // The end of the work; outlives the future. The conversion lets a future stand wherever a completion does.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const { return state(at).after; }
   operator weir::completion() const { return completion(call_site{}); }
 
+  // As those of the completion.
   [[nodiscard]] bool done(call_site at = call_site::current()) const { return completion(at).done(at); }
   [[nodiscard]] errc status(call_site at = call_site::current()) const { return completion(at).status(); }
   void wait(call_site at = call_site::current()) const { completion(at).wait(at); }
@@ -105,7 +111,7 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] auto outcome(call_site at = call_site::current()) const { return completion(at).outcome(); }
 
-  // Blocks until then.
+  // Blocks until then, as wait() does.
   T& get(call_site at = call_site::current()) & {
     wait(at);
     return value();
@@ -168,7 +174,8 @@ T take_value(future<T>& ended) {
 
 }  // namespace detail
 
-// Of work without a value: the end of it.
+// Of work without a value: the end of it, and nothing else. It is a completion: it may be copied and awaited any number of
+// times, and is of nothing, which is done, where it was made of none.
 template <>
 class [[nodiscard]] future<void> : public completion {
  public:

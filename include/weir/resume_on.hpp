@@ -29,7 +29,8 @@ class executor_hop {
 
 }  // namespace detail
 
-// co_await resume_on(executor): the coroutine goes on where the executor says; on this thread if it throws. The next thing
+// co_await resume_on(executor): the coroutine goes on where the executor says, always; on this thread if it throws. It has
+// nothing to do with a stream, and makes no call of the driver, so it may be anywhere. The next thing
 // that it awaits and that suspends it has a thread of its own again: for a completion, c.on(executor) says where.
 template <executor E>
 [[nodiscard]] auto resume_on(E to) {

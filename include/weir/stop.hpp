@@ -64,7 +64,8 @@ class stoppable : public Wait {
 }  // namespace detail
 
 // co_await stop_when(c, token), stop_when(c, token, 5ms): weir::awaited. The coroutine goes on when the work is done, a stop is
-// requested, or the time has passed, whichever is first; the work goes on in any case. Throws what the work failed with.
+// requested, or the time has passed, whichever is first; the work goes on in any case. Throws what the work failed with, and
+// what an await may that has to suspend (weir/completion.hpp).
 // The coroutine is not resumed inside of request_stop(). What it gives is awaited once. In place of a completion it takes when_all() of completions, and
 // when_any(), where it gives the optional number of the first one (weir/when.hpp).
 [[nodiscard]] inline auto stop_when(const completion& c, std::stop_token token, call_site at = call_site::current()) {

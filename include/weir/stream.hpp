@@ -118,7 +118,8 @@ class WEIR_EXPORT stream_ref {
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   // Calls f(stream), which queues work, and gives a future of what it returns (weir/future.hpp, which has its body). Refused
-  // as completion() is, before the call. What is returned is kept until the work is done, also if the future is dropped.
+  // as completion() is, before the call. What is returned is kept until the work is done, also if the future is dropped. What
+  // f throws comes out of it: what f has queued by then runs, and what it uses has to be there still.
   template <class F>
   [[nodiscard]] auto enqueue_async(F&& f, call_site at = call_site::current()) const;
 

@@ -44,7 +44,9 @@ task<await_result_t<A>> as_task(A&& awaited) {
 // it waits for itself, so that no other thread has to be woken: a coroutine that awaits weir's completions alone runs here
 // from beginning to end. It may be called in a coroutine that is resumed so, but what waits outside then goes on only when
 // the inner one has ended.
-// Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits; nothing has begun then.
+// Throws what the awaited one does. Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits;
+// nothing has begun then, nor if there is no memory for the coroutine around it (std::bad_alloc). Thread safety: from any
+// thread, several at a time. In captures of other streams: allowed. The driver's calls are those of what is awaited.
 template <awaitable A>
 requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
     sync_wait(A&& awaited, call_site at = call_site::current()) {

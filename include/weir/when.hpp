@@ -107,7 +107,8 @@ concept names_completion = std::convertible_to < const std::remove_cvref_t<C>
 //
 // when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. What they give is awaited
 // once. stop_when() takes both, too.
-// Any number of sets may have the same completion, and a set may be awaited several times. Thread safety: as values.
+// Any number of sets may have the same completion, and a set may be awaited several times. Where a list of completions has
+// no room for the place of the call, the error names none. To suspend may fail as with a completion. Thread safety: as values.
 template <class... C>
 requires(sizeof...(C) != 0 && (detail::names_completion<C> && ...)) [[nodiscard]] auto when_all(C&&... all) {
   return detail::completion_set<std::array<completion, sizeof...(C)>, detail::enough::all>{{completion{all}...}, {}};

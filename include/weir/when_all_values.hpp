@@ -163,10 +163,13 @@ requires(sizeof...(T) != 0 &&
     co_return detail::values_of(kept...);
   }(std::move(all)...);
 }
+// The same of any number: a vector of the values.
 template <class T>
 [[nodiscard]] auto when_all(std::vector<future<T>>&& all) {
   return detail::all_of(std::move(all));
 }
+// Of futures that stay what they are: as of their completions. An empty one is refused (closed), any of none too
+// (invalid_value).
 template <class T>
 [[nodiscard]] auto when_all(const std::vector<future<T>>& all, call_site at = call_site::current()) {
   return when_all(detail::ends_of(all), at);
