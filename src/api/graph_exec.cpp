@@ -26,7 +26,6 @@ using detail::check;
 using detail::driver;
 using detail::finished;
 using detail::subject;
-using detail::usable;
 using detail::usable_exec;
 
 namespace {
