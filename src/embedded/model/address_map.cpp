@@ -9,8 +9,6 @@
 
 namespace weir::embedded::model {
 
-constinit thread_local address_map::memory_of_thread address_map::recent_;
-
 address_map& address_map::instance() noexcept {
   // Never destroyed: destructors of static objects may still free memory.
   static address_map& map = *new address_map;

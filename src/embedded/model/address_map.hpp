@@ -1,7 +1,6 @@
 // model/address_map.hpp - from an address to the allocation that holds it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include "embedded/model/allocation.hpp"
+#include "embedded/model/met_memory.hpp"
+#include "embedded/model/thread_state.hpp"
 
 namespace weir::embedded::model {
 
@@ -26,9 +27,12 @@ class address_map {
   // The live allocation that holds an address; null where there is none. A few loads where this thread has met the
   // address, or its allocation, lately.
   [[nodiscard]] static allocation* find(std::uintptr_t address) noexcept {
-    memory_of_thread& recent = recent_;
+    thread_state* const thread = detail::this_thread_state;
+    if (thread == nullptr) [[unlikely]]  // not in a call of the driver
+      return instance().look_up(address);
+    met_memory& recent = thread->met;
     if (recent.last != nullptr && recent.last->holds(address)) return recent.last;
-    allocation*& met = recent.met[slot_of(address)];
+    allocation*& met = recent.at(address);
     if (met == nullptr || !met->holds(address)) {
       allocation* found = instance().look_up(address);
       if (found == nullptr) return nullptr;
@@ -74,17 +78,6 @@ class address_map {
                                      std::span<allocation*> out) const noexcept;
 
  private:
-  struct memory_of_thread {
-    allocation* last = nullptr;
-    std::array<allocation*, 64> met{};
-  };
-  static constinit thread_local memory_of_thread recent_;
-
-  // Neighbouring blocks are 512 bytes apart at least; the multiplication spreads regular distances.
-  static std::size_t slot_of(std::uintptr_t address) noexcept {
-    return static_cast<std::size_t>((address >> 9) * 0x9e37'79b9'7f4a'7c15u >> 58);
-  }
-
   [[nodiscard]] allocation* look_up(std::uintptr_t address) const noexcept;
 
   // With the lock held.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "driver/abi.hpp"
+#include "embedded/model/met_memory.hpp"
 
 namespace weir::embedded::model {
 
@@ -21,6 +22,7 @@ class thread_state {
 
   std::vector<context*> stack;
   abi::CUstreamCaptureMode capture_mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
+  met_memory met;
   bool in_host_function = false;  // the driver's own thread, while it runs a function of the program
 
   thread_state() = default;
