@@ -5,6 +5,7 @@
 
 #include <weir/completion.hpp>
 #include <weir/completion_access.hpp>
+#include <weir/stream.hpp>
 
 namespace weir::detail {
 
