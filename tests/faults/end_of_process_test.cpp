@@ -126,6 +126,8 @@ struct sleepers_at_the_end {
     test::wait_until_asleep(numbers[i]);
   }
 
+  stream* s = nullptr;  // for the rest of the process, as its gate
+  test::gate* never_opened = nullptr;
   std::array<std::thread, 2> sleeping;
   std::array<std::atomic<pid_t>, 2> numbers{};
   std::array<errc, 2> outcomes{};
@@ -137,10 +139,9 @@ TEST(EndOfProcess, WhoWaitsIsToldThatTheDriverHasGone) {
     static failing_table faults;
     static sleepers_at_the_end last;  // destroyed by a driver that is gone
     static const end_of_the_driver gone{faults};
-    static auto* const s = new stream{device{}};  // for the rest of the process
-    static auto* const held = new test::gate{*s};
-    static_cast<void>(held);
-    const completion c = s->completion();
+    last.s = new stream{device{}};
+    last.never_opened = new test::gate{*last.s};
+    const completion c = last.s->completion();
     last.begin(0, [c] { c.wait(); });
     last.begin(1, [c] { sync_wait(when_all(c, c)); });
     return true;
