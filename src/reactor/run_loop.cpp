@@ -153,8 +153,9 @@ completion_waiter* run_loop::take() noexcept {
 void run_loop::run() noexcept {
   long long since = steady_nanoseconds();
   unsigned spins = 0;
-  while (!finished_.load(std::memory_order_acquire)) {
-    const std::uint32_t seen = news_.load();
+  for (;;) {
+    const std::uint32_t seen = news_.load();  // first: what is finished after this is news
+    if (finished_.load()) break;
     if (completion_waiter* const next = take()) {
       const long long waited = steady_nanoseconds() - since;
       if (next->outcome != errc::not_ready) {

@@ -6,8 +6,13 @@
 #include <weir/stream.hpp>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -128,6 +133,48 @@ TEST_P(RunLoop, TheInnermostTells) {
   outer.run();
   outer.leave();
   EXPECT_EQ(waits_outside.there, std::this_thread::get_id());
+}
+
+// Ends loops that it is given, one after the other, and sleeps in between: each time it may be anywhere.
+class ender {
+ public:
+  void end(run_loop& one) {
+    {
+      const std::lock_guard hold{lock_};
+      next_ = &one;
+    }
+    is_there_.notify_one();
+  }
+
+ private:
+  void run(const std::stop_token& over) {
+    std::unique_lock hold{lock_};
+    while (is_there_.wait(hold, over, [this] { return next_ != nullptr; })) std::exchange(next_, nullptr)->finish();
+  }
+
+  std::mutex lock_;
+  std::condition_variable_any is_there_;
+  run_loop* next_ = nullptr;
+  std::jthread thread_{[this](const std::stop_token& over) { run(over); }};
+};
+
+// Another thread may end it at any moment, also between its looks and its sleep. There are more threads than some machines have
+// processors for, so that some are interrupted just there.
+TEST(RunLoopEnd, ComesFromAnotherThreadAtAnyMoment) {
+  constexpr int rounds = 50'000;
+  constexpr int pairs = 4;
+  std::vector<std::jthread> all;
+  for (int i = 0; i < pairs; ++i) {
+    all.emplace_back([] {
+      ender another;
+      for (int round = 0; round < rounds; ++round) {
+        run_loop& loop = run_loop::enter();
+        another.end(loop);
+        loop.run();
+        loop.leave();
+      }
+    });
+  }
 }
 
 }  // namespace
