@@ -34,7 +34,7 @@ class completion_access;
 //
 // Thread safety: any operation from any thread. In a host function: waiting is refused (not_permitted), asking and
 // awaiting are allowed, as they make no call of the driver there. In captures of other streams: allowed. In the child of a
-// fork: not_initialized, whatever was known.
+// fork: not_initialized, whatever was known, but for those of nothing.
 class WEIR_EXPORT completion {
  public:
   // Of nothing: done.

@@ -60,8 +60,8 @@ class WEIR_EXPORT event_ref {
   // The end of the work before the last record, to be awaited, waited for or asked (weir/completion.hpp). An event never
   // recorded is complete. It may be recorded again, or destroyed through weir, at any time; a completion that is pending when
   // it is recorded again may go with the new record. On a GPU it is refused (illegal_state) to record an event in a capture
-  // while one is pending. The reactor of the device that the calling thread uses looks after it; that of the event's own
-  // where it is asked for as an event. In a capture: as done(). cuEventQuery.
+  // while one is pending. The reactor of the device that the calling thread uses looks after it, or that of the event's own
+  // device where it is asked for as an event; on a GPU while one is pending all others of the event are where that is. In a capture: as done(). cuEventQuery.
   [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const;
 
   [[nodiscard]] constexpr CUevent_st* get() const noexcept { return handle_; }

@@ -32,6 +32,11 @@ class WEIR_EXPORT loop_scope {
   run_loop* loop_;
 };
 
+// May nobody but the calling thread resume what is due on some device?
+[[nodiscard]] WEIR_EXPORT bool resumes_for_others() noexcept;
+
+inline task<void> settled(completion awaited) { static_cast<void>(co_await awaited.outcome()); }
+
 template <awaitable A>
 task<await_result_t<A>> as_task(A&& awaited) {
   auto&& how = awaiter_of(std::forward<A>(awaited));
@@ -58,7 +63,10 @@ requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
   return awaiter.await_resume();
 }
 
-// The same without a coroutine.
-inline void sync_wait(const completion& awaited, call_site at = call_site::current()) { awaited.wait(at); }
+// The same without a coroutine: awaited.wait(at), where the thread has not to resume others.
+inline void sync_wait(const completion& awaited, call_site at = call_site::current()) {
+  if (detail::resumes_for_others()) sync_wait(detail::settled(awaited), at);
+  awaited.wait(at);
+}
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/may_wait.hpp"
+#include "reactor/reactor.hpp"
 #include "reactor/run_loop.hpp"
 
 namespace weir::detail {
@@ -20,6 +21,8 @@ loop_scope::~loop_scope() { loop_->leave(); }
 void loop_scope::run() noexcept { loop_->run(); }
 
 void loop_scope::finish() noexcept { loop_->finish(); }
+
+bool resumes_for_others() noexcept { return reactor::is_left_to_this_thread(); }
 
 void fail_empty(const char* called, call_site at) { fail(errc::closed, called, {}, at); }
 

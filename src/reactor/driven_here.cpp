@@ -1,10 +1,12 @@
 // reactor/driven_here.cpp - the reactors that the calling thread stands in for.
 #include "reactor/driven_here.hpp"
 
+#include "driver/forked_child.hpp"
 #include "reactor/drive_count.hpp"
 #include "reactor/reactor.hpp"
 
 #include <bit>
+#include <mutex>
 
 namespace weir::detail {
 namespace {
@@ -44,6 +46,11 @@ void driven_here::for_each(void (*drive)(reactor& one, void* with), void* with) 
 void reactor::begin_driving() noexcept {
   all_drives.begin();
   drivers_.fetch_add(1);
+  if (!in_forked_child()) {  // where other threads may have left them locked
+    // Whatever the reactor's thread takes up from now on it leaves.
+    { const std::lock_guard passed{driving_}; }
+    { const std::lock_guard passed{due_lock_}; }
+  }
   driven_by_this_thread().note(device_);
 }
 

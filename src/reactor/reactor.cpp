@@ -116,12 +116,13 @@ void reactor::deliver(waiter_list& due, callers who) noexcept {
   leave(left);
 }
 
-std::size_t reactor::tell_due() noexcept {
+std::size_t reactor::tell_due(callers who) noexcept {
   std::size_t told = 0;
   while (any_due_.load()) {  // against leave(), which does not signal while somebody polls
     waiter_list due;
     {
       const std::lock_guard hold{due_lock_};
+      if (who == callers::thread && is_driven()) break;
       due = due_;
       due_ = {};
       any_due_.store(false, std::memory_order_relaxed);
@@ -160,12 +161,14 @@ std::size_t reactor::pass(callers who) noexcept {
   std::size_t told = 0;
   std::size_t visited = 0;
   lanes_to_tidy afterwards;
+  bool may_resume = false;
   for (bool more = true; more;) {
     waiter_list due;
     lane* left_by_all = nullptr;
     {
       const std::unique_lock driving{driving_, std::try_to_lock};
       if (!driving.owns_lock() || is_over_for_this_thread()) return told;
+      may_resume = who == callers::own || (who == callers::thread && !is_driven());
       if (arrivals_.load(std::memory_order_relaxed) != nullptr) {
         for (lane* one = arrivals_.exchange(nullptr, std::memory_order_acquire); one != nullptr;) {
           lane* const after = one->next;
@@ -196,7 +199,7 @@ std::size_t reactor::pass(callers who) noexcept {
       ++told;
       if (!tell(*next, callers::any)) left.append(*next);
     }
-    while (who == callers::own && !left.empty() && !is_over_for_this_thread()) {
+    while (may_resume && !left.empty() && !is_over_for_this_thread()) {
       static_cast<void>(tell(*left.take(), callers::own));
     }
     leave(left);
@@ -208,7 +211,7 @@ std::size_t reactor::pass(callers who) noexcept {
 std::size_t reactor::drive(callers who) noexcept {
   if (in_forked_child()) return 0;
   std::size_t told = pass(who) + tell_expired();
-  if (who == callers::own) told += tell_due();
+  if (who == callers::own) told += tell_due(callers::own);
   return told;
 }
 

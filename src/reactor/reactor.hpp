@@ -20,9 +20,9 @@
 
 namespace weir::detail {
 
-// May the calling thread run the program's continuations? The reactor's own may, and those in poll(); one that only waits
-// may hold locks that they take.
-enum class callers : unsigned char { any, own };
+// May the calling thread run the program's continuations? Those in poll() may; one that only waits may hold locks that they
+// take; and the reactor's own may as long as nobody stands in for it.
+enum class callers : unsigned char { any, own, thread };
 
 // One for each device. Whoever drives it asks the lanes that somebody waits in; threads that block drive it themselves for
 // as long as it pays to spin, and then leave it to the reactor's thread, which sleeps while nobody needs it. Lanes of the
@@ -95,7 +95,7 @@ class reactor {
   [[nodiscard]] bool tell(completion_waiter& who, callers caller) noexcept;
   void leave(waiter_list& left) noexcept;
   std::size_t pass(callers who) noexcept;
-  std::size_t tell_due() noexcept;
+  std::size_t tell_due(callers who) noexcept;
   std::size_t tell_expired() noexcept;
   static void stop_all() noexcept;
   [[nodiscard]] bool is_over_for_this_thread() const noexcept;

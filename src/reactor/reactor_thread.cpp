@@ -63,9 +63,9 @@ void reactor::run() noexcept {
     if (outside_.load(std::memory_order_relaxed)) outside_.store(false);  // it is looked at by all who await
     if (ended_.load()) break;
     const bool stands_back = is_driven();
-    const std::size_t due = stands_back ? 0 : tell_due();
+    const std::size_t due = stands_back ? 0 : tell_due(callers::thread);
     std::size_t told = 0;
-    if (needs_.load() > 0 && !stands_back) told = pass(callers::own);
+    if (needs_.load() > 0 && !stands_back) told = pass(callers::thread);
     if (stands_back && sleepers_.load() > 0) told = pass(callers::any);
     const std::size_t expired = tell_expired();
     if (due + told + expired != 0) {
@@ -134,7 +134,7 @@ void reactor::wait_for_more(long long since, std::uint32_t seen) noexcept {
     return;
   }
   // Lanes whose waiters were all taken back are let go of.
-  if (needs_.load() == 0 && !is_driven() && pass(callers::own) != 0) return;
+  if (needs_.load() == 0 && !is_driven() && pass(callers::thread) != 0) return;
   const long long next = timers_.earliest();
   long long limit = timer_queue::never;
   if (needed) {

@@ -2,11 +2,13 @@
 #include <weir/completion.hpp>
 #include <weir/device.hpp>
 #include <weir/event.hpp>
+#include <weir/future.hpp>
 #include <weir/host_function.hpp>
 #include <weir/reactor.hpp>
 #include <weir/stream.hpp>
 #include <weir/sync_wait.hpp>
 #include <weir/task.hpp>
+#include <weir/when.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -106,15 +108,43 @@ TEST_P(CompletionDrive, AThreadThatPollsMayBlockForWhatItIsToResume) {
 
 TEST_P(CompletionDrive, MayEndOnAnotherThread) {
   auto drive = std::make_unique<reactor_drive>(gpu);
-  std::jthread{[&] { drive.reset(); }}.join();
-  for (int round = 0; round < 2; ++round) {
+  const auto wait_for_what_is_to_be_resumed = [&] {
     gate held{s};
-    const completion c = s.completion();
     const late_opener opens{held};
-    sync_wait(resumed_by_whoever_drives(c));
-    std::jthread{[&] { sync_wait(resumed_by_whoever_drives(c)); }}.join();
-    drive = std::make_unique<reactor_drive>(gpu);  // here, after it has ended elsewhere
-  }
+    sync_wait(resumed_by_whoever_drives(s.completion()));
+  };
+  std::jthread{[&] {
+    drive.reset();
+    drive = std::make_unique<reactor_drive>(gpu);
+    wait_for_what_is_to_be_resumed();
+    drive.reset();
+    wait_for_what_is_to_be_resumed();
+  }}.join();
+  wait_for_what_is_to_be_resumed();
+  drive = std::make_unique<reactor_drive>(gpu);
+  wait_for_what_is_to_be_resumed();
+}
+
+detached then_open(completion awaited, gate& held) {
+  co_await awaited;
+  held.open();
+}
+
+// Of whatever it is: what is awaited here ends only when something else has been resumed here.
+TEST_P(CompletionDrive, AThreadInSyncWaitResumesOthers) {
+  const stream t{gpu};
+  const reactor_drive drive{gpu};
+  const auto waits_for_another = [&](const auto& wait) {
+    gate first{s};
+    gate second{t};
+    then_open(s.completion(), second);
+    const late_opener opens{first};
+    wait();
+  };
+  waits_for_another([&] { sync_wait(t.completion()); });
+  waits_for_another([&] { sync_wait(t.enqueue_async([] {})); });
+  waits_for_another([&] { sync_wait(t.enqueue_async([] { return 1; })); });
+  waits_for_another([&] { sync_wait(when_all(t.completion(), t.completion())); });
 }
 
 class CompletionDriveOfTwo : public CompletionDrive {
