@@ -23,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/failing.hpp"
+#include "support/answer.hpp"
 #include "support/asleep.hpp"
 #include "support/child.hpp"
 #include "support/detached.hpp"
@@ -33,6 +34,7 @@ namespace weir {
 namespace {
 
 using detail::failing_table;
+using test::answer;
 using test::detached;
 using test::gate;
 using test::result_of;
@@ -55,18 +57,6 @@ void wait_for(const std::atomic<int>& count, int wanted) {
   while (count != wanted) std::this_thread::yield();
 }
 
-// How a wait has ended.
-struct answer {
-  std::atomic<int> told{0};
-  errc outcome = errc::not_ready;
-
-  void tell(errc how) {
-    outcome = how;
-    ++told;
-  }
-};
-
-detached await_it(completion c, answer& to) { to.tell(co_await c.outcome()); }
 detached await_for_long(completion c, answer& to) {
   errc how = errc::success;
   try {
@@ -104,7 +94,7 @@ bool all_awaits_fail(bool asked) {
       points.push_back(c);
       answer& to = answers.emplace_back();
       switch (k % 4) {
-        case 0: await_it(c, to); break;
+        case 0: test::await(c, to); break;
         case 1: await_for_long(c, to); break;
         case 2: c.then([&to](errc outcome) { to.tell(outcome); }); break;
         default: c.then([](continuation what) { what(); }, [&to](errc outcome) { to.tell(outcome); });

@@ -17,9 +17,9 @@
 #include <gtest/gtest.h>
 
 #include "driver/failing.hpp"
+#include "support/answer.hpp"
 #include "support/asleep.hpp"
 #include "support/child.hpp"
-#include "support/detached.hpp"
 #include "support/errors.hpp"
 #include "support/gate.hpp"
 
@@ -27,23 +27,11 @@ namespace weir {
 namespace {
 
 using detail::failing_table;
-using test::detached;
+using test::answer;
+using test::await;
 using test::gate;
 using test::result_of;
 using namespace std::chrono_literals;
-
-// How a wait has ended.
-struct answer {
-  std::atomic<int> told{0};
-  errc outcome = errc::not_ready;
-
-  void tell(errc how) {
-    outcome = how;
-    ++told;
-  }
-};
-
-detached await(completion c, answer& to) { to.tell(co_await c.outcome()); }
 
 // Lets the work go on while statics are destroyed, when nobody is told any more. What it names stays for the rest of the process.
 struct opened_at_the_end {

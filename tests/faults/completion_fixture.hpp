@@ -22,6 +22,7 @@
 #include "api/stream_state.hpp"
 #include "faults/every_call.hpp"
 #include "reactor/event_store.hpp"
+#include "support/answer.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 #include "support/own_table.hpp"
@@ -29,19 +30,6 @@
 namespace weir::test {
 
 inline constexpr abi::CUresult refused = abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
-
-// How somebody's wait has ended.
-struct answer {
-  std::atomic<int> told{0};
-  errc outcome = errc::not_ready;
-
-  void tell(errc how) {
-    outcome = how;
-    ++told;
-  }
-};
-
-inline detached await(completion c, answer& to) { to.tell(co_await c.outcome()); }
 
 // Throws what the work failed with.
 template <class Wait>
