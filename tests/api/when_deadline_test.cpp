@@ -1,24 +1,103 @@
 // when_deadline_test.cpp - awaits with a deadline, by whatever clock.
 #include <weir/completion.hpp>
+#include <weir/host_function.hpp>
+#include <weir/stream.hpp>
 #include <weir/sync_wait.hpp>
 #include <weir/when.hpp>
 
 #include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "support/completion_ways.hpp"
+#include "support/detached.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
+using test::detached;
 using test::gate;
 using namespace std::chrono_literals;
 
-class WhenDeadline : public test::completion_ways {};
+class WhenDeadline : public test::completion_ways {
+ protected:
+  stream t{gpu};
+};
 INSTANTIATE_TEST_SUITE_P(Ways, WhenDeadline, ::testing::Values(false, true), test::name_of_way);
+
+TEST_P(WhenDeadline, TimeEndsAWaitAndNotTheWork) {
+  gate held{s};
+  const completion c = s.completion();
+  EXPECT_FALSE(sync_wait(c.within(0s)));
+  EXPECT_FALSE(sync_wait(c.within(1ms)));
+  EXPECT_FALSE(sync_wait(c.by(std::chrono::steady_clock::now() + 1ms)));
+  EXPECT_FALSE(sync_wait(when_all(c, t.completion()).within(1ms)));
+  EXPECT_FALSE(sync_wait(when_any(c, c).within(1ms)));
+  EXPECT_FALSE(sync_wait(when_any(std::vector{c}).by(std::chrono::steady_clock::now() + 1ms)));
+  held.open();
+  EXPECT_TRUE(sync_wait(c.within(1h)));
+  EXPECT_TRUE(sync_wait(c.by(std::chrono::steady_clock::now() + 1h)));
+  EXPECT_TRUE(sync_wait(when_all(c, c).within(1h)));
+  EXPECT_EQ(sync_wait(when_any(c, c).within(1h)), 0U);
+  EXPECT_TRUE(sync_wait(c.within(0s)));
+}
+
+TEST_P(WhenDeadline, WaitsThrowWhatAHostFunctionHasThrown) {
+  for (const bool several : {false, true}) {
+    gate held{s};
+    launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
+    std::promise<bool> told;
+    [](completion c, bool with_another, std::promise<bool>& answer) -> detached {
+      try {
+        answer.set_value(with_another ? co_await when_all(c, c).within(1h) : co_await c.within(1h));
+      } catch (...) {
+        answer.set_exception(std::current_exception());
+      }
+    }(s.completion(), several, told);
+    held.open();
+    EXPECT_THROW(static_cast<void>(told.get_future().get()), std::runtime_error);
+  }
+}
+
+TEST_P(WhenDeadline, ManyDeadlinesInAnyOrder) {
+  gate held{s};
+  const completion c = s.completion();
+  std::vector<std::future<bool>> late;
+  late.reserve(200);
+  for (int i = 0; i < 200; ++i) {
+    late.push_back([](completion awaited, int microseconds) {
+      auto given = std::make_unique<std::promise<bool>>();
+      auto result = given->get_future();
+      [](completion what, int limit, auto told) -> detached {
+        told->set_value(co_await what.within(std::chrono::microseconds{limit}));
+      }(awaited, microseconds, std::move(given));
+      return result;
+    }(c, (i * 37) % 200 * 10));
+  }
+  for (auto& one : late) EXPECT_FALSE(one.get());
+  held.open();
+  c.wait();
+}
+
+// Deadlines about when the work ends: each wait ends once, in one way or the other.
+TEST_P(WhenDeadline, DeadlinesRaceWithTheEnd) {
+  for (int i = 0; i < 200; ++i) {
+    gate held{s};
+    const completion c = s.completion();
+    const std::jthread opens{[&] { held.open(); }};
+    static_cast<void>(sync_wait(c.within(std::chrono::microseconds{i})));
+    c.wait();
+    EXPECT_TRUE(sync_wait(c.within(0s)));
+  }
+}
 
 // A clock that a test sets.
 struct set_clock {
