@@ -1,10 +1,8 @@
-// asio_cancel_test.cpp - waits of Asio's that end before the work: cancelled, or with their context.
+// asio_cancel_test.cpp - waits of Asio's that are cancelled before the work ends.
 #include <weir/interop/asio.hpp>
 
-#include <weir/buffer.hpp>
 #include <weir/completion.hpp>
 #include <weir/device.hpp>
-#include <weir/fill.hpp>
 #include <weir/future.hpp>
 #include <weir/stream.hpp>
 
@@ -33,38 +31,22 @@
 #include <exception>
 #include <future>
 #include <memory>
-#include <optional>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/completion_ways.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
 using test::gate;
 using namespace std::chrono_literals;
 
-// Once as it comes, and once with a table over the driver's, where points are events that are asked.
-class AsioCancel : public ::testing::TestWithParam<bool> {
- protected:
-  AsioCancel() {
-    if (GetParam()) calls.emplace();
-  }
-
-  device gpu;
-  std::optional<failing_table> calls;
-  stream s{gpu};
-};
-
-INSTANTIATE_TEST_SUITE_P(Ways, AsioCancel, ::testing::Values(false, true),
-                         [](const auto& way) { return way.param ? "Asked" : "AsItComes"; });
+class AsioCancel : public test::completion_ways {};
+INSTANTIATE_TEST_SUITE_P(Ways, AsioCancel, ::testing::Values(false, true), test::name_of_way);
 
 bool was_cancelled(const std::exception_ptr& failure) {
   if (failure == nullptr) return false;
@@ -257,105 +239,6 @@ TEST_P(AsioCancel, RacesWithTheEndOfTheWork) {
   }
   pool.join();
   EXPECT_EQ(called, rounds);
-}
-
-// The handler goes with its context, uncalled, as those of Asio's own operations do.
-TEST_P(AsioCancel, AContextThatEndsTakesItsWaitsAlong) {
-  const auto kept = std::make_shared<int>(0);
-  gate held{s};
-  const completion c = s.completion();
-  bool called = false;
-  {
-    asio::io_context io;
-    asio::cancellation_signal signal;
-    async_wait(io, c, [&, kept](std::exception_ptr) { called = true; });
-    async_wait(io, c, asio::bind_cancellation_slot(signal.slot(), [&, kept](std::exception_ptr) { called = true; }));
-    asio::co_spawn(
-        io,
-        [](completion awaited, std::shared_ptr<int>) -> asio::awaitable<void> {
-          co_await async_wait(awaited, asio::use_awaitable);
-        }(c, kept),
-        asio::detached);
-    io.poll();
-    EXPECT_GT(kept.use_count(), 1);
-  }
-  EXPECT_EQ(kept.use_count(), 1);
-  held.open();
-  c.wait();
-  EXPECT_FALSE(called);
-}
-
-TEST_P(AsioCancel, AContextMayEndAtAnyTime) {
-  constexpr int rounds = 200;
-  constexpr int waits = 8;
-  std::atomic<int> alive{0};
-  struct one {
-    explicit one(std::atomic<int>& n) : count{&n} { ++n; }
-    one(one&& other) noexcept : count{std::exchange(other.count, nullptr)} {}
-    one(const one&) = delete;
-    one& operator=(const one&) = delete;
-    ~one() {
-      if (count != nullptr) --*count;
-    }
-    std::atomic<int>* count;
-  };
-  for (int i = 0; i < rounds; ++i) {
-    auto io = std::make_unique<asio::io_context>();
-    auto held = std::make_unique<gate>(s);
-    buffer<int> x{s, 1};
-    for (int k = 0; k < waits; ++k) {
-      fill(s, x, k);
-      async_wait(*io, s.completion(), [n = one{alive}](std::exception_ptr) {});
-    }
-    held->open();
-    if (i % 2 == 0) io->poll();
-    io.reset();
-    EXPECT_EQ(alive, 0);
-  }
-  s.sync();
-}
-
-// The reactor's thread has found the end for all three, and is held up by one of those without a context.
-TEST_P(AsioCancel, AContextMayEndBeforeItsWaitIsTold) {
-  auto io = std::make_unique<asio::io_context>();
-  const auto kept = std::make_shared<int>(0);
-  std::promise<void> entered;
-  std::promise<void> go_on;
-  std::promise<void> both;
-  std::atomic<int> calls_in_place{0};
-  const auto hold_up = [&](std::exception_ptr) {
-    if (calls_in_place++ == 1) return both.set_value();
-    entered.set_value();
-    go_on.get_future().wait();
-  };
-  gate held{s};
-  const completion c = s.completion();
-  async_wait(c, hold_up);
-  async_wait(*io, c, [kept](std::exception_ptr) {});
-  async_wait(c, hold_up);
-  held.open();
-  entered.get_future().wait();
-  io.reset();
-  EXPECT_EQ(kept.use_count(), 1);
-  go_on.set_value();
-  both.get_future().wait();
-}
-
-// It does not matter who was there first.
-TEST_P(AsioCancel, WaitsOutliveTheirStreams) {
-  asio::io_context io;
-  int called = 0;
-  for (int i = 0; i < 20; ++i) {
-    const stream t{gpu};
-    buffer<int> x{t, 1};
-    fill(t, x, i);
-    async_wait(io, t.completion(), [&](std::exception_ptr failure) {
-      EXPECT_EQ(failure, nullptr);
-      ++called;
-    });
-  }
-  io.run();
-  EXPECT_EQ(called, 20);
 }
 
 }  // namespace

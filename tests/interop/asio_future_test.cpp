@@ -19,10 +19,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
-#include <memory>
-#include <optional>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>

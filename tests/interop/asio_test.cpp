@@ -1,17 +1,12 @@
-// asio_test.cpp - completions in the ways of Asio: tokens, executors, failures, memory.
+// asio_test.cpp - completions in the ways of Asio: tokens, executors, memory.
 #include <weir/interop/asio.hpp>
 
 #include <weir/allow_sync.hpp>
 #include <weir/buffer.hpp>
 #include <weir/capture.hpp>
-#include <weir/device.hpp>
 #include <weir/fill.hpp>
-#include <weir/future.hpp>
 #include <weir/graph.hpp>
-#include <weir/host_function.hpp>
-#include <weir/launch.hpp>
 #include <weir/pinned_buffer.hpp>
-#include <weir/program.hpp>
 #include <weir/stream.hpp>
 
 #include <asio/awaitable.hpp>
@@ -34,42 +29,26 @@
 #include <exception>
 #include <future>
 #include <memory>
-#include <optional>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
-#include "support/child.hpp"
-#include "support/errors.hpp"
+#include "support/completion_ways.hpp"
 #include "support/gate.hpp"
 
 namespace weir {
 namespace {
 
-using detail::failing_table;
 using test::gate;
-using test::result_of;
 using namespace std::chrono_literals;
 
-// Once as it comes, and once with a table over the driver's, where points are events that are asked.
-class Asio : public ::testing::TestWithParam<bool> {
+class Asio : public test::completion_ways {
  protected:
-  Asio() {
-    if (GetParam()) calls.emplace();
-  }
-
-  device gpu;
-  std::optional<failing_table> calls;
-  stream s{gpu};
   asio::io_context io;
 };
-
-INSTANTIATE_TEST_SUITE_P(Ways, Asio, ::testing::Values(false, true),
-                         [](const auto& way) { return way.param ? "Asked" : "AsItComes"; });
+INSTANTIATE_TEST_SUITE_P(Ways, Asio, ::testing::Values(false, true), test::name_of_way);
 
 TEST_P(Asio, ACallbackIsCalledThroughTheExecutorThatIsGiven) {
   std::thread::id there;
@@ -239,14 +218,6 @@ TEST_P(Asio, CoroutinesOnSeveralThreads) {
   EXPECT_EQ(done, coroutines);
 }
 
-TEST_P(Asio, GivesWhatAHostFunctionHasThrown) {
-  gate held{s};
-  launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
-  std::future<void> end = async_wait(s.completion(), asio::use_future);
-  held.open();
-  EXPECT_THROW(end.get(), std::runtime_error);
-}
-
 // A handler is moved and never copied; its memory comes from its allocator, and is there no more when it is called.
 struct counts {
   std::size_t allocated = 0;
@@ -300,42 +271,20 @@ TEST_P(Asio, IsAllowedBesideCaptures) {
   static_cast<void>(end_capture(t));
 }
 
-// A fault fails every wait with the device's code, as weir's own exception.
-bool all_waits_fail(bool asked) {
-  const device gpu;
-  const kernel store = program{R"(extern "C" __global__ void store(int* x) { *x = 1; })"}.compile(gpu).kernel("store");
-  std::optional<failing_table> calls;
-  if (asked) calls.emplace();
-  stream s{gpu};
-  asio::io_context io;
-  gate held{s};
-  launch(s, grid(1, 1), store, static_cast<int*>(nullptr));
-  int failed = 0;
-  for (int i = 0; i < 100; ++i) {
-    asio::co_spawn(
-        io,
-        [&, c = s.completion()]() -> asio::awaitable<void> {
-          try {
-            co_await async_wait(c, asio::use_awaitable);
-          } catch (const error& e) {
-            if (e.result() == errc::illegal_address && e.where().line() != 0) ++failed;
-          }
-        },
-        asio::detached);
+// It does not matter who was there first.
+TEST_P(Asio, WaitsOutliveTheirStreams) {
+  int called = 0;
+  for (int i = 0; i < 20; ++i) {
+    const stream t{gpu};
+    buffer<int> x{t, 1};
+    fill(t, x, i);
+    async_wait(io, t.completion(), [&](std::exception_ptr failure) {
+      EXPECT_EQ(failure, nullptr);
+      ++called;
+    });
   }
-  std::future<void> end = async_wait(s.completion(), asio::use_future);
-  io.poll();
-  held.open();
   io.run();
-  return WEIR_HOLDS(failed == 100) && WEIR_HOLDS(result_of([&] { end.get(); }) == errc::illegal_address);
-}
-
-TEST(AsioEnd, AFaultFailsAllWaits) {
-  test::in_a_fresh_process([] { return all_waits_fail(false); });
-}
-
-TEST(AsioEnd, AFaultFailsAllWaitsThatAreAsked) {
-  test::in_a_fresh_process([] { return all_waits_fail(true); });
+  EXPECT_EQ(called, 20);
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+// stdexec_failure_test.cpp - senders of work that fails.
+#include <weir/interop/stdexec.hpp>
+
+#include <weir/completion.hpp>
+#include <weir/device.hpp>
+#include <weir/host_function.hpp>
+#include <weir/launch.hpp>
+#include <weir/program.hpp>
+#include <weir/stream.hpp>
+
+#include <stdexec/execution.hpp>
+
+#include <exception>
+#include <list>
+#include <optional>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "driver/failing.hpp"
+#include "receivers.hpp"
+#include "support/child.hpp"
+#include "support/completion_ways.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::failing_table;
+using stdexec::schedule;
+using stdexec::sync_wait;
+using test::completion_sender;
+using test::gate;
+using test::held_operation;
+using test::probe;
+using test::result_of;
+using test::seen;
+
+class SendersFailure : public test::completion_ways {};
+INSTANTIATE_TEST_SUITE_P(Ways, SendersFailure, ::testing::Values(false, true), test::name_of_way);
+
+TEST_P(SendersFailure, GiveWhatAHostFunctionHasThrown) {
+  gate held{s};
+  launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
+  const completion c = s.completion();
+  held.open();
+  EXPECT_THROW(sync_wait(as_sender(c)), std::runtime_error);
+}
+
+// A fault fails every sender with the device's code.
+bool all_senders_fail(bool asked) {
+  const device gpu;
+  const kernel store = program{R"(extern "C" __global__ void store(int* x) { *x = 1; })"}.compile(gpu).kernel("store");
+  std::optional<failing_table> calls;
+  if (asked) calls.emplace();
+  stream s{gpu};
+  gate held{s};
+  launch(s, grid(1, 1), store, static_cast<int*>(nullptr));
+  std::list<held_operation<completion_sender, probe<>>> operations;
+  std::list<seen> ends;
+  for (int i = 0; i < 100; ++i) {
+    operations.emplace_back(as_sender(s.completion()), probe<>{&ends.emplace_back()});
+    stdexec::start(operations.back().operation);
+  }
+  held.open();
+  for (seen& end : ends) {
+    if (!WEIR_HOLDS(end.how.get_future().get() == 'e')) return false;
+    if (!WEIR_HOLDS(result_of([&] { std::rethrow_exception(end.failure); }) == errc::illegal_address)) return false;
+  }
+  return WEIR_HOLDS(result_of([&] { sync_wait(schedule(stream_scheduler{s})); }) == errc::illegal_address);
+}
+
+TEST(SendersEnd, AFaultFailsAll) {
+  test::in_a_fresh_process([] { return all_senders_fail(false); });
+}
+
+TEST(SendersEnd, AFaultFailsAllThatAreAsked) {
+  test::in_a_fresh_process([] { return all_senders_fail(true); });
+}
+
+}  // namespace
+}  // namespace weir
