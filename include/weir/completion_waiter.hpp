@@ -11,6 +11,7 @@ namespace weir::detail {
 // stream is gone it serves another one and goes on counting.
 class lane;
 
+class reactor;
 class run_loop;
 
 // Which thread tells.
@@ -32,7 +33,10 @@ struct completion_waiter {
   unsigned long long loop_life = 0;
   unsigned long long ticket = 0;
   completion_waiter* next = nullptr;
-  completion_waiter* previous = nullptr;
+  union {
+    completion_waiter* previous = nullptr;
+    reactor* found_by;  // once it is ready in the loop, where it has none before it
+  };
 };
 
 // Is told once that its time has come, or is taken back. Lives with who waits, until then.

@@ -25,8 +25,9 @@ class reactor;
 //   }
 //
 // A thread that has made one, or polls one, is taken to be where the program resumes coroutines, until there is no drive of that
-// device any more (or again, if they come back while another device is driven all the time): where it blocks in sync_wait() it goes on resuming what is due on the devices that it drives. It may drive
-// several devices. One that blocks otherwise, and nobody else polls, holds up who waits.
+// device any more; if another one begins in that moment, or while other devices are driven, it may be for as long as that lasts.
+// Where such a thread blocks in sync_wait() it goes on resuming what is due on the devices that it drives. It may drive several
+// devices. One that blocks otherwise, and nobody else polls, holds up who waits.
 //
 // Thread safety: poll() from any thread, and from several at once; a drive may end on another thread than it was made on. In
 // a continuation: allowed. In captures: allowed, and harmless to them.
@@ -41,9 +42,8 @@ class WEIR_EXPORT reactor_drive {
   ~reactor_drive();
 
   // Asks about each stream that is awaited in, once or twice, and resumes, on this thread, whoever waited for what is done.
-  // How many were told? Waits for no work, and goes on while what it resumes
-  // makes more due. Throws nothing of its own. In a host function: nobody, as the driver must not be
-  // asked there. In a forked child: nobody. cuEventQuery.
+  // How many were told? Waits for no work, and goes on while what it resumes makes more due. Throws nothing of its own. In a
+  // host function: nobody, as the driver must not be asked there. In a forked child: nobody. cuEventQuery.
   std::size_t poll();
 
  private:

@@ -4,6 +4,9 @@
 #include <weir/awaitable.hpp>
 #include <weir/call_site.hpp>
 #include <weir/completion.hpp>
+#include <weir/completion_access.hpp>
+#include <weir/completion_waiter.hpp>
+#include <weir/errc.hpp>
 #include <weir/export.hpp>
 #include <weir/resumed_hook.hpp>
 #include <weir/task.hpp>
@@ -32,10 +35,10 @@ class WEIR_EXPORT loop_scope {
   run_loop* loop_;
 };
 
-// May nobody but the calling thread resume what is due on some device?
-[[nodiscard]] WEIR_EXPORT bool resumes_for_others() noexcept;
+// Is the calling thread taken to drive a reactor (weir/reactor.hpp)?
+[[nodiscard]] WEIR_EXPORT bool stands_in_for_a_reactor() noexcept;
 
-inline task<void> settled(completion awaited) { static_cast<void>(co_await awaited.outcome()); }
+inline task<errc> outcome_of(completion awaited) { co_return co_await awaited.outcome(); }
 
 template <awaitable A>
 task<await_result_t<A>> as_task(A&& awaited) {
@@ -48,7 +51,8 @@ task<await_result_t<A>> as_task(A&& awaited) {
 // Has `awaited` begin, blocks the calling thread until it ends, and gives what it gives. Meanwhile the thread resumes what
 // it waits for itself, so that no other thread has to be woken: a coroutine that awaits weir's completions alone runs here
 // from beginning to end. It may be called in a coroutine that is resumed so, but what waits outside then goes on only when
-// the inner one has ended.
+// the inner one has ended. On a thread of the reactor's, and on one that drives a reactor, it also resumes others meanwhile, as
+// nobody else would: hold no lock there that they take. completion::wait() resumes nobody.
 // Throws what the awaited one does. Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits;
 // nothing has begun then, nor if there is no memory for the coroutine around it (std::bad_alloc). Thread safety: from any
 // thread, several at a time. In captures of other streams: allowed. The driver's calls are those of what is awaited.
@@ -63,10 +67,12 @@ requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
   return awaiter.await_resume();
 }
 
-// The same without a coroutine: awaited.wait(at), where the thread has not to resume others.
+// The same: awaited.wait(at), which needs no coroutine, unless the thread is taken to drive a reactor (weir/reactor.hpp).
 inline void sync_wait(const completion& awaited, call_site at = call_site::current()) {
-  if (detail::resumes_for_others()) sync_wait(detail::settled(awaited), at);
-  awaited.wait(at);
+  if (!detail::stands_in_for_a_reactor()) return awaited.wait(at);
+  const errc outcome = sync_wait(detail::outcome_of(awaited), at);
+  using parts = detail::completion_access;
+  detail::throw_outcome(parts::where(awaited), parts::ticket(awaited), outcome, "weir::sync_wait", at);
 }
 
 }  // namespace weir

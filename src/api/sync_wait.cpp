@@ -3,7 +3,7 @@
 
 #include "api/check.hpp"
 #include "api/may_wait.hpp"
-#include "reactor/reactor.hpp"
+#include "reactor/driven_here.hpp"
 #include "reactor/run_loop.hpp"
 
 namespace weir::detail {
@@ -22,7 +22,7 @@ void loop_scope::run() noexcept { loop_->run(); }
 
 void loop_scope::finish() noexcept { loop_->finish(); }
 
-bool resumes_for_others() noexcept { return reactor::is_left_to_this_thread(); }
+bool stands_in_for_a_reactor() noexcept { return driven_by_this_thread().any(); }
 
 void fail_empty(const char* called, call_site at) { fail(errc::closed, called, {}, at); }
 

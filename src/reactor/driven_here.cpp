@@ -64,10 +64,4 @@ std::size_t reactor::poll() noexcept {
   return drive(callers::own);
 }
 
-void reactor::drive_those_left_to_this_thread(callers who) noexcept {
-  if (reactor* const own = of_own_thread()) static_cast<void>(own->drive(who));
-  driven_by_this_thread().for_each(
-      [](reactor& one, void* by) { static_cast<void>(one.drive(*static_cast<callers*>(by))); }, &who);
-}
-
 }  // namespace weir::detail

@@ -86,7 +86,7 @@ void reactor::signal() noexcept {
 // True if it was, false if it is left for somebody else.
 bool reactor::tell(completion_waiter& who, callers caller) noexcept {
   if (who.loop != nullptr) {
-    if (run_loop::post(who)) return true;
+    if (run_loop::post(who, *this)) return true;
     who.loop = nullptr;
   }
   if (caller != callers::own && who.by != teller::any) return false;
@@ -211,8 +211,22 @@ std::size_t reactor::pass(callers who) noexcept {
 std::size_t reactor::drive(callers who) noexcept {
   if (in_forked_child()) return 0;
   std::size_t told = pass(who) + tell_expired();
-  if (who == callers::own) told += tell_due(callers::own);
+  if (who != callers::any) told += tell_due(who);
   return told;
+}
+
+// At the end of the process that is whoever there is: a coroutine may have begun to wait on any thread.
+void reactor::drive_those_left_to_this_thread() noexcept {
+  reactor* const own = of_own_thread();
+  if (own != nullptr) {
+    static_cast<void>(own->drive(callers::thread));
+  } else if (all_ended.load()) {
+    for (const std::atomic<reactor*>& place : reactors) {
+      if (reactor* const one = place.load(std::memory_order_acquire)) static_cast<void>(one->drive(callers::own));
+    }
+    return;
+  }
+  driven_by_this_thread().for_each([](reactor& one, void*) { static_cast<void>(one.drive(callers::own)); }, nullptr);
 }
 
 // Statics are being destroyed: whose continuation is due from now on is told by the program's threads that wait still.

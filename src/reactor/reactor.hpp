@@ -42,7 +42,7 @@ class reactor {
   // May nobody else drive while the calling thread waits? So it is for a reactor's own thread, for one that stands in for
   // one, and at the end of the process.
   [[nodiscard]] static bool is_left_to_this_thread() noexcept;
-  static void drive_those_left_to_this_thread(callers who) noexcept;
+  static void drive_those_left_to_this_thread() noexcept;
 
   // Begins the thread, if there is none. Throws std::system_error.
   void start_thread();

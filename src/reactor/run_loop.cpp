@@ -59,9 +59,11 @@ void run_loop::leave() noexcept {
     ready_ = {};
   }
   while (completion_waiter* const next = left.take()) {
+    reactor& found_by = *next->found_by;
+    next->loop = nullptr;
     waiter_list one;
     one.append(*next);
-    reactors_.front()->deliver(one, callers::any);
+    found_by.deliver(one, callers::any);
   }
   note_pending(-1);
 }
@@ -127,11 +129,12 @@ void run_loop::note_pending(int change) noexcept {
   if (pending_.fetch_add(change) + change == 0 && change < 0) give_back_if_over();
 }
 
-bool run_loop::post(completion_waiter& who) noexcept {
+bool run_loop::post(completion_waiter& who, reactor& found_by) noexcept {
   run_loop& to = *who.loop;
   {
     const std::lock_guard hold{to.lock_};
     if (!to.runs_ || to.life_ != who.loop_life) return false;
+    who.found_by = &found_by;
     to.ready_.append(who);
   }
   to.news_.fetch_add(1);
@@ -167,13 +170,12 @@ void run_loop::run() noexcept {
       since = steady_nanoseconds();
       continue;
     }
+    for (reactor* const one : reactors_) {
+      if (one != nullptr) static_cast<void>(one->drive(callers::any));
+    }
     // It runs the program's code anyway; but others' only where nobody else would.
     const bool nobody_else_drives = reactor::is_left_to_this_thread();
-    const callers who = nobody_else_drives ? callers::own : callers::any;
-    for (reactor* const one : reactors_) {
-      if (one != nullptr) static_cast<void>(one->drive(who));
-    }
-    if (nobody_else_drives) reactor::drive_those_left_to_this_thread(who);
+    if (nobody_else_drives) reactor::drive_those_left_to_this_thread();
     const lane::help of_this_thread = help_next();
     if (news_.load() != seen) continue;
     const long long elapsed = steady_nanoseconds() - since;

@@ -37,8 +37,9 @@ class run_loop {
   static void join(completion_waiter& who, lane& where) noexcept;
   // Is the calling thread in a loop?
   [[nodiscard]] static bool is_inside() noexcept;
-  // Leaves it to its loop. False, and nothing done, if that has ended.
-  [[nodiscard]] static bool post(completion_waiter& who) noexcept;
+  // Leaves it to its loop. False, and nothing done, if that has ended. If it ends before it comes to that, the waiter goes back
+  // to the reactor that has found it to be due.
+  [[nodiscard]] static bool post(completion_waiter& who, reactor& found_by) noexcept;
 
   // So many more or fewer of its waiters wait.
   void note_pending(int change) noexcept;

@@ -1,4 +1,5 @@
 // completion_drive_test.cpp - loops of the program that poll, and threads that wait beside them.
+#include <weir/allow_sync.hpp>
 #include <weir/completion.hpp>
 #include <weir/device.hpp>
 #include <weir/event.hpp>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -145,6 +147,16 @@ TEST_P(CompletionDrive, AThreadInSyncWaitResumesOthers) {
   waits_for_another([&] { sync_wait(t.enqueue_async([] {})); });
   waits_for_another([&] { sync_wait(t.enqueue_async([] { return 1; })); });
   waits_for_another([&] { sync_wait(when_all(t.completion(), t.completion())); });
+}
+
+// One wait for who asks, and the failure is that of the work.
+TEST_P(CompletionDrive, SyncWaitOfACompletionIsOneWait) {
+  const reactor_drive drive{gpu};
+  launch_host(s, [] { throw std::runtime_error{"thrown in a host function"}; });
+  const allow_sync watch{syncs::reported};
+  EXPECT_THROW(sync_wait(s.completion()), std::runtime_error);
+  ASSERT_EQ(watch.seen().size(), 1U);
+  EXPECT_EQ(watch.seen().front().times, 1U);
 }
 
 class CompletionDriveOfTwo : public CompletionDrive {

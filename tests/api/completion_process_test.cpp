@@ -1,6 +1,8 @@
 // completion_process_test.cpp - awaits that are under way when the process ends, or forks.
 #include <weir/completion.hpp>
 #include <weir/device.hpp>
+#include <weir/executor.hpp>
+#include <weir/resume_on.hpp>
 #include <weir/stream.hpp>
 #include <weir/sync_wait.hpp>
 #include <weir/task.hpp>
@@ -86,11 +88,22 @@ struct joined_at_the_end {
 
 task<void> await_in_a_task(completion c) { co_await c; }
 
+// The thread that sleeps has waited for nothing itself by then.
+task<void> await_elsewhere(completion c) {
+  co_await resume_on([](continuation rest) { std::thread{rest}.detach(); });
+  co_await c;
+}
+task<void> await_on_an_executor(completion c) {
+  co_await c.on([](continuation rest) { rest(); });
+}
+
 TEST(CompletionProcess, AThreadThatSleepsIsJoinedWhileTheProcessEnds) {
   const std::vector<void (*)(const completion&)> ways{
       [](const completion& c) { c.wait(); },
       [](const completion& c) { static_cast<void>(c.wait_for(1h)); },
       [](const completion& c) { sync_wait(await_in_a_task(c)); },
+      [](const completion& c) { sync_wait(await_elsewhere(c)); },
+      [](const completion& c) { sync_wait(await_on_an_executor(c)); },
   };
   for (const bool asked : {false, true}) {
     for (const auto way : ways) {

@@ -3,6 +3,7 @@
 #include <weir/host_function.hpp>
 #include <weir/stream.hpp>
 #include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 #include <weir/when.hpp>
 
 #include <chrono>
@@ -64,6 +65,23 @@ TEST_P(WhenDeadline, WaitsThrowWhatAHostFunctionHasThrown) {
     }(s.completion(), several, told);
     held.open();
     EXPECT_THROW(static_cast<void>(told.get_future().get()), std::runtime_error);
+  }
+}
+
+// Whichever of the points brings the news.
+TEST_P(WhenDeadline, ResumesTheThreadThatBlocksAfterSomeHaveEnded) {
+  for (int i = 0; i < 20; ++i) {
+    gate ends{s};
+    gate held{t};
+    const std::thread::id resumed = sync_wait([&]() -> task<std::thread::id> {
+      const completion first = s.completion();
+      const completion second = t.completion();
+      const std::jthread opens{[&] { ends.open(); }};
+      EXPECT_FALSE(co_await when_all(first, second).within(1ms));
+      co_return std::this_thread::get_id();
+    }());
+    EXPECT_EQ(resumed, std::this_thread::get_id());
+    held.open();
   }
 }
 
