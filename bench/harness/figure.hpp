@@ -32,7 +32,7 @@ struct figure {
   bench::better better = bench::better::less;
   on runs_on = on::any;
   on budget_on = on::any;  // elsewhere the value is shown, and nothing is asked of it
-  bool alone = false;      // it spoils its process: a copy of this program measures it
+  bool alone = false;      // it spoils its process or needs a fresh one: a copy of this program measures it
   std::function<double()> measure;
 };
 
