@@ -119,8 +119,20 @@ task<value_list<T>> all_of(std::vector<task<T>> all) {
 }
 
 template <class T>
-std::vector<completion> ends_of(const std::vector<future<T>>& all) {
-  return {all.begin(), all.end()};
+completion end_of(const future<T>& one, call_site at) {
+  if constexpr (std::is_void_v<T>) {
+    return one;
+  } else {
+    return one.completion(at);
+  }
+}
+
+template <class T>
+std::vector<completion> ends_of(const std::vector<future<T>>& all, call_site at = {}) {
+  std::vector<completion> ends;
+  ends.reserve(all.size());
+  for (const future<T>& one : all) ends.push_back(end_of(one, at));
+  return ends;
 }
 
 template <class T>
@@ -172,11 +184,11 @@ template <class T>
 // (invalid_value).
 template <class T>
 [[nodiscard]] auto when_all(const std::vector<future<T>>& all, call_site at = call_site::current()) {
-  return when_all(detail::ends_of(all), at);
+  return when_all(detail::ends_of(all, at), at);
 }
 template <class T>
 [[nodiscard]] auto when_any(const std::vector<future<T>>& any, call_site at = call_site::current()) {
-  return when_any(detail::ends_of(any), at);
+  return when_any(detail::ends_of(any, at), at);
 }
 
 }  // namespace weir

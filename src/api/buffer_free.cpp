@@ -48,7 +48,8 @@ stream_memory::~stream_memory() {
 
 stream_memory::free_in_capture stream_memory::free_in_capture_now() const noexcept {
   const CUstream stream = reachable_stream();
-  if (capture_ == 0 || stream != stream_ || inside_host_function || in_forked_child()) return free_in_capture::harmful;
+  if (capture_ == 0 || stream != stream_ || inside_host_function || inside_program_chore || in_forked_child())
+    return free_in_capture::harmful;
   if (id_of_capture(stream) == capture_) return free_in_capture::recorded;
   return is_in_capture(stream) && is_known_in_capture(stream, capture_) ? free_in_capture::needless
                                                                         : free_in_capture::harmful;

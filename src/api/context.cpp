@@ -4,6 +4,7 @@
 
 #include "api/captures.hpp"
 #include "api/check.hpp"
+#include "api/device_call.hpp"
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
@@ -79,6 +80,7 @@ context& context::operator=(context&& other) noexcept {
 context::~context() {
   if (closed()) return;
   detail::run_or_defer([gpu = device_] {
+    if (!detail::may_wait_for_device()) return;
     detail::check_unraised(detail::driver().cuDevicePrimaryCtxRelease_v2(gpu.ordinal()), "cuDevicePrimaryCtxRelease",
                            gpu);
   });

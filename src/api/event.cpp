@@ -121,7 +121,7 @@ event::~event() {
   if (closed()) return;
   forget_what_is_known(handle_);
   if (detail::leave_to_completion(handle_)) return;
-  detail::run_outside_host_functions(
+  detail::destroy_or_leave(
       [mark = ref()] { detail::check_unraised(driver().cuEventDestroy_v2(mark.get()), "cuEventDestroy", mark); });
 }
 

@@ -2,6 +2,7 @@
 #include <weir/external_memory.hpp>
 
 #include "api/check.hpp"
+#include "api/device_call.hpp"
 #include "api/first_failure.hpp"
 #include "api/in_context.hpp"
 #include "api/make_current.hpp"
@@ -45,9 +46,9 @@ void drop(external_import* import, first_failure& failure) noexcept {
 
 void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
   auto* const import = static_cast<external_import*>(owner);
-  in_context(import->context, failure,
-             [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
-  drop(import, failure);
+  const bool freed = waiting_in_context(
+      import->context, failure, [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
+  if (freed) drop(import, failure);  // mappings come first
 }
 
 constexpr memory_end mapping_end{"cuMemFree", &free_mapping};

@@ -25,7 +25,7 @@ using detail::usable;
 namespace {
 
 // What the driver calls when the last user is gone, on a thread where nothing may be destroyed.
-void CUDA_CB let_go_of_kept(void* data) { detail::leave_chore(*static_cast<detail::chore*>(data)); }
+void CUDA_CB let_go_of_kept(void* data) { detail::leave_program_chore(*static_cast<detail::chore*>(data)); }
 
 }  // namespace
 
@@ -102,7 +102,7 @@ graph& graph::operator=(graph&& other) noexcept {
 
 graph::~graph() {
   if (closed()) return;
-  detail::run_outside_host_functions([handle = handle_] { detail::destroy_owned(handle); });
+  detail::destroy_or_leave([handle = handle_] { detail::destroy_owned(handle); });
 }
 
 void graph::close(call_site at) {

@@ -134,7 +134,7 @@ graph_exec& graph_exec::operator=(graph_exec&& other) noexcept {
 
 graph_exec::~graph_exec() {
   if (closed()) return;
-  detail::run_outside_host_functions([handle = handle_, state = state_] {
+  detail::destroy_or_leave([handle = handle_, state = state_] {
     give_up_memory(state);
     destroy(handle);
     detail::exec_state::end(state);

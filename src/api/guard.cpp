@@ -1,4 +1,4 @@
-// api/guard.cpp - the mark of a thread that runs a host function.
+// api/guard.cpp - the marks of threads that run functions of the program's.
 #include "api/guard.hpp"
 
 #include <weir/host_function.hpp>
@@ -7,6 +7,7 @@ namespace weir {
 namespace detail {
 
 thread_local constinit bool inside_host_function = false;
+thread_local constinit bool inside_program_chore = false;
 
 }  // namespace detail
 

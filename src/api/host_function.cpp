@@ -81,7 +81,7 @@ void discard_elsewhere(host_call& call) noexcept {
     discard(static_cast<host_call&>(self));
     return chore_result::done;
   };
-  leave_chore(call);
+  leave_program_chore(call);
 }
 
 // What the driver calls. It must not be left by an exception.

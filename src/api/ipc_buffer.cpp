@@ -2,8 +2,8 @@
 #include <weir/ipc_buffer.hpp>
 
 #include "api/check.hpp"
+#include "api/device_call.hpp"
 #include "api/first_failure.hpp"
-#include "api/in_context.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 #include "api/relaxed_captures.hpp"
@@ -17,13 +17,14 @@ namespace {
 
 void free_made(void* address, void* context, first_failure& failure) noexcept {
   if (address == nullptr) return;
-  in_context(static_cast<CUcontext>(context), failure,
-             [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
+  waiting_in_context(static_cast<CUcontext>(context), failure,
+                     [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
 }
 
 void close_opened(void* address, void* context, first_failure& failure) noexcept {
-  in_context(static_cast<CUcontext>(context), failure,
-             [&] { failure.note(driver().cuIpcCloseMemHandle(device_address(address)), "cuIpcCloseMemHandle"); });
+  waiting_in_context(static_cast<CUcontext>(context), failure, [&] {
+    failure.note(driver().cuIpcCloseMemHandle(device_address(address)), "cuIpcCloseMemHandle");
+  });
 }
 
 constexpr memory_end made_end{"cuMemFree", &free_made};

@@ -22,7 +22,10 @@ void let_go_after(std::shared_ptr<use_list> first, std::shared_ptr<use_list> sec
     for (const use_list* const list : lists) {
       if (list != nullptr && !list->done()) return chore_result::busy;
     }
-    owners.clear();
+    for (owner_share& each : owners) {
+      shared_owner* const owner = each.release();
+      if (owner != nullptr && owner_share::drop(*owner)) leave_program_chore(*owner);
+    }
     first.reset();
     second.reset();
     return chore_result::done;

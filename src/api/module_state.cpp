@@ -1,9 +1,9 @@
 // api/module_state.cpp - a loaded module, and its end.
 #include "api/module_state.hpp"
 
+#include "api/device_call.hpp"
 #include "api/first_failure.hpp"
 #include "api/guard.hpp"
-#include "api/in_context.hpp"
 #include "api/make_current.hpp"
 #include "api/reclaimer.hpp"
 
@@ -17,7 +17,8 @@ chore_result unload(chore& self) noexcept {
   if (open_captures.load(std::memory_order_relaxed) != 0) return chore_result::capture_open;
   auto& state = static_cast<module_state&>(static_cast<shared_owner&>(self));
   first_failure failure;
-  in_context(state.context, failure, [&] { failure.note(driver().cuModuleUnload(state.handle), "cuModuleUnload"); });
+  waiting_in_context(state.context, failure,
+                     [&] { failure.note(driver().cuModuleUnload(state.handle), "cuModuleUnload"); });
   check_unraised(failure, subject{state.context});
   delete &state;
   return chore_result::done;

@@ -17,7 +17,7 @@ namespace {
 // What the driver calls when a graph and all that came of it has let go.
 void CUDA_CB drop_share(void* data) {
   auto& owner = *static_cast<shared_owner*>(data);
-  if (owner_share::drop(owner)) leave_chore(owner);
+  if (owner_share::drop(owner)) leave_program_chore(owner);
 }
 
 }  // namespace

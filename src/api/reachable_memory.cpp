@@ -2,8 +2,8 @@
 #include <weir/reachable_memory.hpp>
 
 #include "api/check.hpp"
+#include "api/device_call.hpp"
 #include "api/first_failure.hpp"
-#include "api/in_context.hpp"
 #include "api/make_current.hpp"
 #include "api/primary_context.hpp"
 #include "api/relaxed_captures.hpp"
@@ -17,14 +17,14 @@ namespace {
 
 void free_pinned(void* address, void* context, first_failure& failure) noexcept {
   if (address == nullptr) return;
-  in_context(static_cast<CUcontext>(context), failure,
-             [&] { failure.note(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
+  waiting_in_context(static_cast<CUcontext>(context), failure,
+                     [&] { failure.note(driver().cuMemFreeHost(address), "cuMemFreeHost"); });
 }
 
 void free_managed(void* address, void* context, first_failure& failure) noexcept {
   if (address == nullptr) return;
-  in_context(static_cast<CUcontext>(context), failure,
-             [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
+  waiting_in_context(static_cast<CUcontext>(context), failure,
+                     [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
 }
 
 constexpr memory_end pinned_end{"cuMemFreeHost", &free_pinned};

@@ -2,10 +2,14 @@
 #include "api/reclaimer.hpp"
 
 #include "api/captures.hpp"
+#include "api/chore_rounds.hpp"
+#include "api/device_call.hpp"
+#include "api/exit_wait.hpp"
 #include "api/guard.hpp"
 #include "api/never_destroyed.hpp"
 #include "driver/at_exit.hpp"
 #include "driver/forked_child.hpp"
+#include "driver/signals_blocked.hpp"
 
 #include <weir/deferred.hpp>
 
@@ -15,7 +19,6 @@
 #include <cstdint>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 namespace weir {
 namespace detail {
@@ -36,18 +39,6 @@ void say_that_captures_are_safe() noexcept {
   check_unraised(calls->cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode", {});
 }
 
-// A chain of chores in order.
-struct chore_list {
-  chore* first = nullptr;
-  chore* last = nullptr;
-
-  void append(chore& what) noexcept {
-    what.next = nullptr;
-    (last != nullptr ? last->next : first) = &what;
-    last = &what;
-  }
-};
-
 class reclaimer {
  public:
   // Chores come while statics are destroyed, and the thread looks at it until the process is gone.
@@ -57,57 +48,85 @@ class reclaimer {
   }
 
   void leave(chore& what) noexcept {
-    unfinished_.fetch_add(1, std::memory_order_relaxed);
-    chore* head = queue_.load(std::memory_order_relaxed);
-    do {
-      what.next = head;
-    } while (!queue_.compare_exchange_weak(head, &what, std::memory_order_release, std::memory_order_relaxed));
+    if (is_this_thread()) return rounds_.leave_within(what);
+    exit_.go_on();
+    const bool first = rounds_.leave(what);
     if (in_forked_child()) return;  // where it stays, as the thread stayed in the parent
     // Only the first of a burst pays for waking the thread; while there is none, each tries to start it.
-    if (head == nullptr || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
+    if (first || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
     // Statics that are destroyed after the drain at exit leave further ones: they get a drain of their own.
-    if (exiting_.load(std::memory_order_relaxed) && exiting_.exchange(false)) drain_at_exit();
+    if (exit_.wants_drain()) have_exit_drain();
   }
 
-  [[nodiscard]] std::size_t unfinished() const noexcept {
-    return in_forked_child() ? 0 : unfinished_.load(std::memory_order_acquire);
+  [[nodiscard]] std::size_t unfinished() const noexcept { return in_forked_child() ? 0 : rounds_.unfinished(); }
+
+  // Waits until all that has been left so far, with what that leaves, is done but for what waits for a capture.
+  void drain() noexcept {
+    if (is_needless()) return;
+    std::unique_lock lock{rounds_.lock()};
+    if (!start_thread()) return;
+    const epoch mine = begin_round();
+    rounds_.told().wait(lock, [&] { return rounds_.has_done(mine); });
   }
 
-  // Waits until all is done but what waits for a capture, and, if `busy_too` is false, for devices.
-  void drain(bool busy_too) noexcept {
-    if (in_forked_child() || std::this_thread::get_id() == thread_.load(std::memory_order_relaxed)) return;
-    std::unique_lock lock{mutex_};
-    if (unfinished() == 0 || !start_thread()) return;
-    // Only a round that begins after this call tells what is done.
-    const std::uint64_t mine = ++drains_;
-    work_.notify_one();
-    idle_.wait(lock, [&] {
-      if (answered_ < mine) return false;
-      const std::size_t excused = waiting_for_captures_ + (busy_too ? 0 : busy_);
-      return queue_.load(std::memory_order_relaxed) == nullptr && unfinished() <= excused;
-    });
+  // The same but for what waits for a device longer than exit has patience, for any reason.
+  void drain_at_exit() noexcept {
+    const bool for_own = exit_.begin();
+    if (is_needless() || exit_.has_given_up(rounds_.step())) return;
+    std::unique_lock lock{rounds_.lock()};
+    if (!start_thread()) return;
+    const epoch mine = begin_round();
+    while (exit_.has_patience()) {
+      const auto end = exit_.end(rounds_.end_of_program());
+      if (rounds_.told().wait_until(lock, end, [&] { return rounds_.has_done(mine); })) return;
+      if (!for_own) return;
+      if (exit_.end(rounds_.end_of_program()) <= end) exit_.lose_patience();
+    }
+    if (!for_own) return;
+    for (std::uint64_t seen = rounds_.step(); !rounds_.has_run(mine); seen = rounds_.step()) {
+      const bool in_time = rounds_.told().wait_for(lock, exit_wait::patience) == std::cv_status::no_timeout;
+      if (in_time || seen % 2 == 0 || seen != rounds_.step()) continue;
+      exit_.give_up(seen);
+      return;
+    }
+  }
+
+  [[nodiscard]] bool is_this_thread() const noexcept {
+    return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool may_wait_for_device() const noexcept {
+    return !is_this_thread() || exit_.has_time_for_devices(rounds_.end_of_program());
   }
 
  private:
+  using epoch = chore_rounds::epoch;
+
+  [[nodiscard]] bool is_needless() const noexcept { return in_forked_child() || is_this_thread() || unfinished() == 0; }
+
+  // With the lock held.
+  epoch begin_round() noexcept {
+    work_.notify_one();
+    return rounds_.end_epoch();
+  }
+
   void wake() noexcept {
-    const std::lock_guard lock{mutex_};
+    const std::lock_guard lock{rounds_.lock()};
     if (start_thread()) work_.notify_one();
   }
 
-  static void drain_at_exit() noexcept {
-    call_at_exit([] {
-      instance().exiting_ = true;
-      instance().drain(false);
-    });
+  static void have_exit_drain() noexcept {
+    call_at_exit([] { instance().drain_at_exit(); });
   }
 
   // With the lock held.
   bool start_thread() noexcept {
     if (started_) return true;
     try {
+      const signals_blocked none_here;
       std::thread{[this] { run(); }}.detach();
       started_ = true;
-      drain_at_exit();
+      have_exit_drain();
     } catch (...) {
       // No thread, or no memory for one. The chores stay in the queue, and the next one tries again.
     }
@@ -117,91 +136,63 @@ class reclaimer {
   void run() {
     // Set here: a chore may ask for it before the thread that started this one goes on.
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    say_that_captures_are_safe();
-    chore_list later;
+    rounds_.make([] { return say_that_captures_are_safe(), true; });
     microseconds pause = shortest_pause;
     for (;;) {
-      const chore_list earlier = std::exchange(later, {});
-      std::size_t busy = 0;
-      std::size_t captured = 0;
-      const auto run_all = [&](chore* list) {
-        while (list != nullptr) {
-          chore* const what = list;
-          list = what->next;  // running it frees it
-          switch (what->run(*what)) {
-            case chore_result::done: unfinished_.fetch_sub(1, std::memory_order_release); continue;
-            case chore_result::busy: ++busy; break;
-            case chore_result::capture_open: ++captured; break;
-          }
-          later.append(*what);
-        }
-      };
-      run_all(earlier.first);
-      run_all(take_all());
-      if (captured != 0 && captures_open() && drop_ended_captures()) continue;  // one that nobody told us the end of
-      sleep(busy, captured, pause);
+      const chore_rounds::round last = rounds_.run([] { return captures_open() && drop_ended_captures(); });
+      if (!last.in_vain) sleep(last, pause);
     }
-  }
-
-  // The queue's chores, the oldest first.
-  chore* take_all() noexcept {
-    chore* turned = nullptr;
-    for (chore* taken = queue_.exchange(nullptr, std::memory_order_acquire); taken != nullptr;) {
-      chore* const next = taken->next;
-      taken->next = turned;
-      turned = taken;
-      taken = next;
-    }
-    return turned;
   }
 
   // Until there is something new, or, while something waits, for a pause.
-  void sleep(std::size_t busy, std::size_t captured, microseconds& pause) {
-    std::unique_lock lock{mutex_};
-    busy_ = busy;
-    waiting_for_captures_ = captured;
-    answered_ = seen_;
-    idle_.notify_all();
-    const auto called = [&] { return queue_.load(std::memory_order_relaxed) != nullptr || drains_ != seen_; };
-    if (busy + captured == 0) {
+  void sleep(const chore_rounds::round& last, microseconds& pause) {
+    std::unique_lock lock{rounds_.lock()};
+    rounds_.end(last);
+    const auto called = [&] { return rounds_.wants_another(last); };
+    if (last.busy + last.captured == 0) {
       work_.wait(lock, called);
     } else if (work_.wait_for(lock, pause, called)) {
       pause = shortest_pause;
     } else {
       pause = std::min(2 * pause, longest_pause);
     }
-    // Nobody is excused while chores run: drain() decides at the end of a round only.
-    busy_ = 0;
-    waiting_for_captures_ = 0;
-    seen_ = drains_;
   }
 
-  std::atomic<chore*> queue_{nullptr};  // a stack: the newest first
-  std::atomic<std::size_t> unfinished_{0};
+  chore_rounds rounds_;
+  exit_wait exit_;
   std::atomic<std::thread::id> thread_{};
-  std::atomic<bool> exiting_{false};  // a drain at exit has begun, and nobody has asked for another since
-
-  std::mutex mutex_;  // held for the following only, never while a chore runs
-  std::condition_variable work_;
-  std::condition_variable idle_;
-  bool started_ = false;
-  std::uint64_t drains_ = 0;    // counts calls of drain(), each of which wakes the thread
-  std::uint64_t seen_ = 0;      // drains_ when the present round began
-  std::uint64_t answered_ = 0;  // seen_ of the last round that ended
-  std::size_t busy_ = 0;
-  std::size_t waiting_for_captures_ = 0;
+  std::condition_variable work_;  // with the rounds' lock
+  bool started_ = false;          // under it
 };
 
 }  // namespace
 
-void leave_chore(chore& what) noexcept { reclaimer::instance().leave(what); }
+void leave_chore(chore& what) noexcept {
+  what.of_program = false;
+  reclaimer::instance().leave(what);
+}
+
+void leave_program_chore(chore& what) noexcept {
+  what.of_program = true;
+  reclaimer::instance().leave(what);
+}
+
+bool may_wait_for_device() noexcept { return reclaimer::instance().may_wait_for_device(); }
+
+device_wait::device_wait() noexcept : on_weirs_thread_{reclaimer::instance().is_this_thread()} {
+  if (on_weirs_thread_) driver_is_held_up.store(true, std::memory_order_relaxed);
+}
+
+device_wait::~device_wait() {
+  if (on_weirs_thread_) driver_is_held_up.store(false, std::memory_order_relaxed);
+}
 
 }  // namespace detail
 
 std::size_t deferred_count() noexcept { return detail::reclaimer::instance().unfinished(); }
 
 void drain_deferred() noexcept {
-  if (!detail::inside_host_function) detail::reclaimer::instance().drain(true);
+  if (!detail::inside_host_function) detail::reclaimer::instance().drain();
 }
 
 }  // namespace weir

@@ -17,6 +17,8 @@ namespace weir::detail {
 // never fails: a chore whose thread cannot be started waits for the next one's. Chores are begun in order; one that
 // answers busy or capture_open is asked again later. A chore may leave further ones.
 void leave_chore(chore& what) noexcept;
+// The same where it ends objects of the program's. Exit waits for those however long they take, and for a driver's call not.
+void leave_program_chore(chore& what) noexcept;
 
 // A chore made of a function object.
 template <class F>
@@ -63,18 +65,35 @@ void run_or_defer(F work) noexcept {
   }
 }
 
-// The same for work that no capture minds: runs it now, unless this is a host function, where no driver call may be made.
+// Leaves work that no capture minds.
 template <class F>
-void run_outside_host_functions(F work) noexcept {
-  if (in_forked_child()) return;  // what it is about is the parent's
-  if (!inside_host_function) {
-    work();
-    return;
-  }
+void leave_work(F work) noexcept {
   defer([work = std::move(work)]() mutable noexcept {
     work();
     return chore_result::done;
   });
+}
+
+// Runs such work now, unless this is a host function, where no driver call may be made.
+template <class F>
+void run_outside_host_functions(F work) noexcept {
+  if (in_forked_child()) return;  // what it is about is the parent's
+  if (inside_host_function) {
+    leave_work(std::move(work));
+  } else {
+    work();
+  }
+}
+
+// The same for destructors, which do not wait behind a call of weir's thread either.
+template <class F>
+void destroy_or_leave(F work) noexcept {
+  if (in_forked_child()) return;
+  if (may_destroy()) {
+    work();
+  } else {
+    leave_work(std::move(work));
+  }
 }
 
 }  // namespace weir::detail

@@ -119,7 +119,7 @@ void stream::close(call_site at) {
   detail::permit("cuStreamDestroy", closing, at);
   detail::stream_state* const state = state_;
   forget();
-  if (const errc answer = state->let_go(detail::share::user); answer != errc::success) {
+  if (const errc answer = state->let_go(detail::share::user, true); answer != errc::success) {
     detail::fail(answer, "cuStreamDestroy", closing, at);
   }
 }

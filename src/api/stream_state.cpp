@@ -117,14 +117,14 @@ bool stream_state::forget() noexcept {
   return true;
 }
 
-errc stream_state::let_go(share mine) noexcept {
+errc stream_state::let_go(share mine, bool here) noexcept {
   if (in_forked_child()) return errc::success;  // the stream is the parent's
   if (mine == share::user) users_.fetch_sub(1, std::memory_order_release);
   if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
   // Unknown before it is destroyed: the driver may give the handle out again at once.
   unlink();
   // With a stream the capture would end that began in it, and nobody would be told.
-  if (!inside_host_function && !is_captured(handle)) return destroy();
+  if (here && !is_captured(handle)) return destroy();
   defer([this] {
     const CUstream stream = handle;
     if (is_captured(stream)) return chore_result::capture_open;
@@ -147,7 +147,7 @@ errc stream_state::destroy() noexcept {
 
 void stream_state::drop(share mine) noexcept {
   const CUstream stream = handle;
-  if (const errc answer = let_go(mine); answer != errc::success) {
+  if (const errc answer = let_go(mine, may_destroy()); answer != errc::success) {
     report_unraised(answer, "cuStreamDestroy", stream_ref{stream});
   }
 }

@@ -42,9 +42,9 @@ class stream_state {
   // Makes weir know the stream; the caller is its first holder, and a user. The handle must not be known yet.
   stream_state(abi::CUstream stream, const stream_facts& its_facts) noexcept;
 
-  // Gives up one holder's share. The last one destroys the stream, now or, where that may not be (in a host function,
-  // and while the stream captures), later, and answers what the driver says. The state is not to be touched afterwards.
-  [[nodiscard]] errc let_go(share mine) noexcept;
+  // Gives up one holder's share. The last one destroys the stream, now or, where that may not be (`here` is false, or the
+  // stream captures), later, and answers what the driver says. The state is not to be touched afterwards.
+  [[nodiscard]] errc let_go(share mine, bool here) noexcept;
   // The same for destructors: what fails goes to on_unraised_error.
   void drop(share mine) noexcept;
   // For a sole holder: weir forgets the stream, which goes on living. False, with nothing done, if there are others.

@@ -27,30 +27,33 @@ void destroy(CUevent event) noexcept {
   check_unraised(answer, "cuEventDestroy", event_ref{event});
 }
 
-// Destroying events is allowed in a capture, but nothing is in a host function.
-void destroy_somewhere(CUevent event) noexcept {
-  run_outside_host_functions([event] { destroy(event); });
+// Destroying events is allowed in a capture, but nothing is in a host function. `here` is asked once for all of a book, as
+// green contexts come behind their events: chores are begun in order.
+void destroy_somewhere(CUevent event, bool here) noexcept {
+  if (here) return destroy(event);
+  leave_work([event] { destroy(event); });
 }
 
-// Behind the events, as chores are begun in order.
-void let_go_somewhere(green_state& state) noexcept {
-  run_outside_host_functions([&state] { state.drop(); });
+void let_go_somewhere(green_state& state, bool here) noexcept {
+  if (here) return state.drop();
+  leave_work([&state] { state.drop(); });
 }
 
 }  // namespace
 
 timing_book::~timing_book() {
   if (in_forked_child()) return;  // they are the parent's
+  const bool here = may_destroy();
   for (const section& s : pending_) {
     if (is_over(s.context)) continue;
-    destroy_somewhere(s.start);
-    destroy_somewhere(s.end);
+    destroy_somewhere(s.start, here);
+    destroy_somewhere(s.end, here);
   }
   for (const kept_event& e : events_) {
-    if (!is_over(e.context)) destroy_somewhere(e.event);
+    if (!is_over(e.context)) destroy_somewhere(e.event, here);
   }
   for (const life& l : lives_) {
-    if (l.green != nullptr) let_go_somewhere(*l.green);
+    if (l.green != nullptr) let_go_somewhere(*l.green, here);
   }
 }
 
@@ -134,7 +137,7 @@ void timing_book::keep(unsigned long long context, CUevent event) noexcept {
   try {
     events_.push_back({context, event});
   } catch (const std::bad_alloc&) {
-    destroy_somewhere(event);
+    destroy_somewhere(event, may_destroy());
   }
 }
 
