@@ -1,6 +1,7 @@
 // weir/completion.hpp - the end of work that a stream was given: asked for, waited for, awaited.
 #pragma once
 
+#include <weir/awaited_by.hpp>
 #include <weir/call_site.hpp>
 #include <weir/completion_awaiter.hpp>
 #include <weir/completion_waiter.hpp>
@@ -26,8 +27,8 @@ class completion_access;
 // To drop it cancels nothing and blocks nothing. It is two words and owns nothing; copying is free.
 //
 // A coroutine resumes about 4 us after the end of the work on an H200, and the stream does not notice: neither a host
-// function nor a callback is involved. It resumes on the thread that is in sync_wait() for it, else on one of the
-// reactor's (weir/reactor.hpp), or where on() says.
+// function nor a callback is involved. It resumes on the thread that began the await, if that is in sync_wait(), else on one
+// of the reactor's (weir/reactor.hpp), or where on() says.
 //
 // An await of any kind that has to suspend may throw std::bad_alloc, and the first one std::system_error where no thread can
 // be begun: on the spot, with the coroutine not suspended.
@@ -71,24 +72,26 @@ class WEIR_EXPORT completion {
   }
 
   // co_await c.outcome(): the same as a code, thrown nowhere: success, or what the work failed with.
-  [[nodiscard]] auto outcome() const noexcept { return detail::outcome_awaiter{*this}; }
+  [[nodiscard]] auto outcome() const noexcept { return detail::awaited_by<detail::outcome_awaiter, completion>{*this}; }
 
   // co_await c.on(executor): resumes where the executor says. If there is nothing to wait for, it goes on where it is.
   // The executor is moved into the coroutine's frame, and out of it to be called.
   template <executor E>
   [[nodiscard]] auto on(E to, call_site at = call_site::current()) const noexcept {
-    return detail::executor_awaiter<E>{*this, std::move(to), at};
+    return detail::awaited_by<detail::executor_awaiter<E>, completion, E, call_site>{*this, std::move(to), at};
   }
 
   // co_await c.within(5ms), c.by(deadline): bool; false if the time passed first. That ends the wait, and not the work. Throws
-  // as wait() does. A duration counts from the await. What they give is awaited once. For an end on request there is stop_when() (weir/stop.hpp).
+  // as wait() does. A duration counts from the await. For an end on request there is stop_when() (weir/stop.hpp).
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
-    return detail::limited_awaiter{*this, detail::nanoseconds(timeout), at};
+    return detail::awaited_by<detail::limited_awaiter, completion, long long, call_site>{
+        *this, detail::nanoseconds(timeout), at};
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return detail::ending_by<detail::limited_awaiter, TimePoint>{*this, deadline, at};
+    using ending = detail::ending_by<detail::limited_awaiter, TimePoint>;
+    return detail::awaited_by<ending, completion, TimePoint, call_site>{*this, deadline, at};
   }
 
   // Calls f(errc), or f() if it takes none, when the work is done or has failed: on a thread of the reactor's, or where the

@@ -54,6 +54,7 @@ class WEIR_EXPORT joint_wait {
 
   // Before that is asked.
   void limit(long long nanoseconds) noexcept { limit_ = nanoseconds; }
+  void stop_if_pending() noexcept { stopped_before_ = true; }
 
   // Is there nothing to wait for? Asks the driver about what is not known.
   [[nodiscard]] bool over_already(std::span<joint_point> points) noexcept;
@@ -87,6 +88,7 @@ class WEIR_EXPORT joint_wait {
   std::atomic<std::size_t> parties_{0};  // who still will have their say
   std::atomic<unsigned> state_{0};       // a joint_end, and in the lowest bit: all have begun
   enough many_;
+  bool stopped_before_ = false;
 };
 
 // A wait with a deadline. How long that is from now is asked when it begins, which may be long after it was made.

@@ -1,6 +1,7 @@
 // weir/resume_on.hpp - a coroutine goes on where an executor says.
 #pragma once
 
+#include <weir/awaited_by.hpp>
 #include <weir/executor.hpp>
 
 #include <coroutine>
@@ -30,11 +31,13 @@ class executor_hop {
 }  // namespace detail
 
 // co_await resume_on(executor): the coroutine goes on where the executor says, always; on this thread if it throws. It has
-// nothing to do with a stream, and makes no call of the driver, so it may be anywhere. The next thing
-// that it awaits and that suspends it has a thread of its own again: for a completion, c.on(executor) says where.
+// nothing to do with a stream, and makes no call of the driver, so it may be anywhere. It is for what comes up to the next
+// await that suspends: from that the coroutine goes on as from any, for a completion on a thread of the reactor's if the
+// pool's is not in sync_wait() itself, also where another thread is in sync_wait() for the whole. c.on(executor) stays
+// there.
 template <executor E>
 [[nodiscard]] auto resume_on(E to) {
-  return detail::executor_hop<E>{std::move(to)};
+  return detail::awaited_by<detail::executor_hop<E>, E>{std::move(to)};
 }
 
 }  // namespace weir

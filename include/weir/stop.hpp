@@ -1,6 +1,7 @@
 // weir/stop.hpp - waits that end on request: the wait, and never the work.
 #pragma once
 
+#include <weir/awaited_by.hpp>
 #include <weir/call_site.hpp>
 #include <weir/completion.hpp>
 #include <weir/duration.hpp>
@@ -32,9 +33,8 @@ class stoppable : public Wait {
       : Wait{what, limit, at}, token_{std::move(token)} {}
 
   [[nodiscard]] bool await_ready() noexcept {
-    if (Wait::await_ready()) return true;
-    if (token_.stop_requested()) this->stop();
-    return this->how() != joint_end::pending;
+    if (token_.stop_requested()) this->stop_if_pending();
+    return Wait::await_ready();
   }
   [[nodiscard, gnu::noinline]] bool await_suspend(std::coroutine_handle<> awaiting) {
     callback_.emplace(token_, stopper{this});
@@ -61,20 +61,25 @@ class stoppable : public Wait {
   std::optional<std::stop_callback<stopper>> callback_;
 };
 
+template <class Wait, class What>
+auto stop_when_of(std::stop_token token, const What& what, long long limit, call_site at) {
+  return awaited_by<stoppable<Wait>, std::stop_token, What, long long, call_site>{std::move(token), what, limit, at};
+}
+
 }  // namespace detail
 
-// co_await stop_when(c, token), stop_when(c, token, 5ms): weir::awaited. The coroutine goes on when the work is done, a stop is
-// requested, or the time has passed, whichever is first; the work goes on in any case. Throws what the work failed with, and
-// what an await may that has to suspend (weir/completion.hpp).
-// The coroutine is not resumed inside of request_stop(). What it gives is awaited once. In place of a completion it takes when_all() of completions, and
-// when_any(), where it gives the optional number of the first one (weir/when.hpp).
+// co_await stop_when(c, token), stop_when(c, token, 5ms): weir::awaited. The coroutine goes on when the work is done, a
+// stop is requested, or the time has passed, whichever is first; of what has happened before the await, the first in this order. The
+// work goes on in any case. Throws what the work failed with, and what an await may that has to suspend
+// (weir/completion.hpp). The coroutine is not resumed inside of request_stop(). In place of a completion it takes when_all()
+// of completions, and when_any(), where it gives the optional number of the first one (weir/when.hpp).
 [[nodiscard]] inline auto stop_when(const completion& c, std::stop_token token, call_site at = call_site::current()) {
-  return detail::stoppable<detail::limited_awaiter>{std::move(token), c, detail::forever, at};
+  return detail::stop_when_of<detail::limited_awaiter>(std::move(token), c, detail::forever, at);
 }
 template <detail::duration_like Duration>
 [[nodiscard]] auto stop_when(const completion& c, std::stop_token token, const Duration& timeout,
                              call_site at = call_site::current()) {
-  return detail::stoppable<detail::limited_awaiter>{std::move(token), c, detail::nanoseconds(timeout), at};
+  return detail::stop_when_of<detail::limited_awaiter>(std::move(token), c, detail::nanoseconds(timeout), at);
 }
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 // weir/when.hpp - several completions as one wait: all of them, or the first.
 #pragma once
 
+#include <weir/awaited_by.hpp>
 #include <weir/call_site.hpp>
 #include <weir/completion.hpp>
 #include <weir/duration.hpp>
@@ -81,11 +82,13 @@ struct completion_set {
   [[nodiscard]] auto operator co_await() const { return set_awaiter<Completions, Many, false>{*this, forever, at}; }
   template <duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout) const {
-    return set_awaiter<Completions, Many, true>{*this, nanoseconds(timeout), at};
+    return awaited_by<set_awaiter<Completions, Many, true>, completion_set, long long, call_site>{
+        *this, nanoseconds(timeout), at};
   }
   template <time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline) const {
-    return ending_by<set_awaiter<Completions, Many, true>, TimePoint>{*this, deadline, at};
+    using ending = ending_by<set_awaiter<Completions, Many, true>, TimePoint>;
+    return awaited_by<ending, completion_set, TimePoint, call_site>{*this, deadline, at};
   }
 
   Completions completions;
@@ -105,8 +108,7 @@ concept names_completion = std::convertible_to < const std::remove_cvref_t<C>
 //
 // co_await when_any(a, b, c): the number of the first that is settled, however it ended; the others are waited for no more.
 //
-// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. What they give is awaited
-// once. stop_when() takes both, too.
+// when_all(...).within(5ms), .by(deadline): bool; when_any(...).within(5ms): the optional number. stop_when() takes both, too.
 // Any number of sets may have the same completion, and a set may be awaited several times. Where a list of completions has
 // no room for the place of the call, the error names none. To suspend may fail as with a completion. Thread safety: as values.
 template <class... C>
@@ -129,14 +131,14 @@ requires(sizeof...(C) != 0 && (detail::names_completion<C> && ...)) [[nodiscard]
 
 template <class Completions, detail::enough Many>
 [[nodiscard]] auto stop_when(const detail::completion_set<Completions, Many>& set, std::stop_token token) {
-  return detail::stoppable<detail::set_awaiter<Completions, Many, true>>{std::move(token), set, detail::forever,
-                                                                         set.at};
+  return detail::stop_when_of<detail::set_awaiter<Completions, Many, true>>(std::move(token), set, detail::forever,
+                                                                            set.at);
 }
 template <class Completions, detail::enough Many, detail::duration_like Duration>
 [[nodiscard]] auto stop_when(const detail::completion_set<Completions, Many>& set, std::stop_token token,
                              const Duration& timeout) {
-  return detail::stoppable<detail::set_awaiter<Completions, Many, true>>{std::move(token), set,
-                                                                         detail::nanoseconds(timeout), set.at};
+  return detail::stop_when_of<detail::set_awaiter<Completions, Many, true>>(std::move(token), set,
+                                                                            detail::nanoseconds(timeout), set.at);
 }
 
 }  // namespace weir

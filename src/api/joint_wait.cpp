@@ -27,6 +27,8 @@ bool joint_wait::over_already(std::span<joint_point> points) noexcept {
   }
   if (settled >= (many_ == enough::all ? points.size() : 1)) {
     static_cast<void>(end(joint_end::done, first_));
+  } else if (stopped_before_) {
+    static_cast<void>(end(joint_end::stopped, 0));
   } else if (limit_ <= 0) {
     static_cast<void>(end(joint_end::late, 0));
   }

@@ -47,6 +47,40 @@ TEST_P(Stop, EndsAWaitAndNotTheWork) {
   EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), 0U);
 }
 
+// Of what has been already when a wait begins the work comes first, then the stop, then the time.
+TEST_P(Stop, ThatWasRequestedComesBeforeTimeThatHasPassed) {
+  gate held{s};
+  const completion c = s.completion();
+  std::stop_source source;
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::late);
+  source.request_stop();
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token(), -1s)), awaited::stopped);
+  held.open();
+  c.wait();
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::done);
+}
+
+// What is awaited is a value: each await is one of its own.
+TEST_P(Stop, WaitsWithAnEndMayBeAwaitedAgain) {
+  gate held{s};
+  const completion c = s.completion();
+  const auto soon = c.within(1ms);
+  const auto either = when_any(c, t.completion()).within(1h);
+  std::stop_source source;
+  source.request_stop();
+  const auto stops = stop_when(c, source.get_token());
+  EXPECT_FALSE(sync_wait(soon));
+  EXPECT_FALSE(sync_wait(soon));
+  EXPECT_EQ(sync_wait(either), 1U);
+  EXPECT_EQ(sync_wait(stops), awaited::stopped);
+  held.open();
+  c.wait();
+  EXPECT_TRUE(sync_wait(soon));
+  EXPECT_EQ(sync_wait(either), 0U);
+  EXPECT_EQ(sync_wait(stops), awaited::done);
+}
+
 TEST_P(Stop, DoesNotResumeInsideOfTheRequest) {
   gate held{s};
   std::stop_source source;
