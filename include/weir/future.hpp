@@ -45,6 +45,9 @@ struct future_end {
   void operator()(future_state* left) const noexcept { keep_until_done(*left); }
 };
 
+// Throws closed: it was moved from, or has given its value away.
+[[noreturn]] WEIR_EXPORT void fail_used_future(const char* call, call_site at);
+
 // Refuses a stream that captures, and sees to it that noting the end of its work needs nothing more that can be refused.
 WEIR_EXPORT void prepare_future(stream_ref stream, call_site at);
 
@@ -84,46 +87,54 @@ class [[nodiscard]] future {
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
 
   // The end of the work; outlives the future. The conversion lets a future stand wherever a completion does.
-  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const { return state(at).after; }
+  [[nodiscard]] weir::completion completion(call_site at = call_site::current()) const {
+    return state("weir::future::completion", at).after;
+  }
   operator weir::completion() const { return completion(call_site{}); }
 
   // As those of the completion.
-  [[nodiscard]] bool done(call_site at = call_site::current()) const { return completion(at).done(at); }
-  [[nodiscard]] errc status(call_site at = call_site::current()) const { return completion(at).status(); }
-  void wait(call_site at = call_site::current()) const { completion(at).wait(at); }
+  [[nodiscard]] bool done(call_site at = call_site::current()) const {
+    return state("weir::future::done", at).after.done(at);
+  }
+  [[nodiscard]] errc status(call_site at = call_site::current()) const {
+    return state("weir::future::status", at).after.status();
+  }
+  void wait(call_site at = call_site::current()) const { state("weir::future::wait", at).after.wait(at); }
   template <detail::duration_like Duration>
   [[nodiscard]] bool wait_for(const Duration& timeout, call_site at = call_site::current()) const {
-    return completion(at).wait_for(timeout, at);
+    return state("weir::future::wait_for", at).after.wait_for(timeout, at);
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] bool wait_until(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return completion(at).wait_until(deadline, at);
+    return state("weir::future::wait_until", at).after.wait_until(deadline, at);
   }
 
   // co_await f.within(5ms), f.by(deadline), f.outcome(): as those of the completion. The value stays where it is.
   template <detail::duration_like Duration>
   [[nodiscard]] auto within(const Duration& timeout, call_site at = call_site::current()) const {
-    return completion(at).within(timeout, at);
+    return state("weir::future::within", at).after.within(timeout, at);
   }
   template <detail::time_point_like TimePoint>
   [[nodiscard]] auto by(const TimePoint& deadline, call_site at = call_site::current()) const {
-    return completion(at).by(deadline, at);
+    return state("weir::future::by", at).after.by(deadline, at);
   }
-  [[nodiscard]] auto outcome(call_site at = call_site::current()) const { return completion(at).outcome(); }
+  [[nodiscard]] auto outcome(call_site at = call_site::current()) const {
+    return state("weir::future::outcome", at).after.outcome();
+  }
 
   // Blocks until then, as wait() does.
   T& get(call_site at = call_site::current()) & {
-    wait(at);
+    state("weir::future::get", at).after.wait(at);
     return value();
   }
   T get(call_site at = call_site::current()) && {
-    wait(at);
+    state("weir::future::get", at).after.wait(at);
     return take();
   }
 
   [[nodiscard]] auto operator co_await() & {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.completion(call_site{})}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.state("co_await weir::future", {}).after}, of{f} {}
       T& await_resume() const {
         completion_awaiter::await_resume();
         return of.value();
@@ -134,7 +145,7 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.completion(call_site{})}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.state("co_await weir::future", {}).after}, of{f} {}
       T await_resume() const {
         completion_awaiter::await_resume();
         return of.take();
@@ -148,11 +159,11 @@ class [[nodiscard]] future {
   friend class stream_ref;
   explicit future(detail::future_value<T>* made) noexcept : state_{made} {}
 
-  [[nodiscard]] detail::future_state& state(call_site at = {}) const {
-    if (!state_) detail::fail_empty("weir::future", at);
+  [[nodiscard]] detail::future_state& state(const char* call, call_site at) const {
+    if (!state_) detail::fail_used_future(call, at);
     return *state_;
   }
-  [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state()).value; }
+  [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state("weir::future", {})).value; }
   [[nodiscard]] T take() {
     T given(std::move(value()));  // if that throws it stays; no list of one, as braces might make it
     delete static_cast<detail::future_value<T>*>(state_.release());

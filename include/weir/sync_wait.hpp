@@ -67,6 +67,10 @@ requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
   return awaiter.await_resume();
 }
 
+// A task is given away: sync_wait(std::move(t)).
+template <class T>
+void sync_wait(task<T>& needs_std_move, call_site = {}) = delete;
+
 // The same: awaited.wait(at), which needs no coroutine, unless the thread is taken to drive a reactor (weir/reactor.hpp).
 inline void sync_wait(const completion& awaited, call_site at = call_site::current()) {
   if (!detail::stands_in_for_a_reactor()) return awaited.wait(at);

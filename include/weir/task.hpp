@@ -19,8 +19,8 @@ class task;
 
 namespace detail {
 
-// Throws closed: nothing is there to be awaited or given, as it was moved from.
-[[noreturn]] WEIR_EXPORT void fail_empty(const char* call, call_site at = {});
+// Throws closed: it was moved from, or awaited before.
+[[noreturn]] WEIR_EXPORT void fail_used_task();
 
 // A task that never suspends ends while it is being started, and whoever awaits it goes on where it is; else the task
 // resumes it. Either way the stack is no deeper afterwards, also without optimisation. Tasks that await tasks take stack as
@@ -40,7 +40,7 @@ class task_promise_base {
   }
 
   void refuse_if_begun() const {
-    if (awaiting_) fail_empty("co_await weir::task");
+    if (awaiting_) fail_used_task();
   }
 
   // False if it is over already; else `awaiting` is resumed when it is. Neither this nor the end is inlined: clang 14 would
@@ -144,7 +144,7 @@ class [[nodiscard]] task {
       T await_resume() const { return frame.promise().take(); }
       std::coroutine_handle<promise_type> frame;
     };
-    if (!frame_) detail::fail_empty("co_await weir::task");
+    if (!frame_) detail::fail_used_task();
     return awaiter{frame_};
   }
 

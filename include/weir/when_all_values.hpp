@@ -9,6 +9,7 @@
 #include <weir/when.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <tuple>
@@ -66,6 +67,11 @@ class tasks_begun {
   std::coroutine_handle<> awaiting_;
   std::atomic<std::size_t> left_{0};
 };
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
 
 // What a task or a future gives, as a part of a tuple; void has no place in it.
 template <class T>
@@ -164,6 +170,20 @@ template <class T>
 requires(!std::is_reference_v<T>) [[nodiscard]] auto when_all(std::vector<task<T>>&& all) {
   return detail::all_of(std::move(all));
 }
+
+// Tasks are given away: when_all(std::move(a), std::move(b)). Beside completions a task awaits one:
+// [](weir::completion c) -> weir::task<> { co_await c; }(c). There is no first one of tasks, as the others could not be left
+// alone.
+template <class T>
+void when_all(std::vector<task<T>>& needs_std_move) = delete;
+template <class... Each>
+requires((detail::is_task<std::remove_cvref_t<Each>> || ...) && (std::convertible_to<Each, completion> || ...) &&
+         ((detail::is_task<std::remove_cvref_t<Each>> ||
+           std::convertible_to<Each, completion>)&&...)) void when_all(Each&&... only_tasks_or_none) = delete;
+template <class... T>
+requires(sizeof...(T) != 0) void when_any(task<T>... cannot_be_left_alone) = delete;
+template <class T>
+void when_any(std::vector<task<T>> cannot_be_left_alone) = delete;
 
 // co_await when_all(std::move(a), std::move(b)): the values of futures, when the work of all is done. Futures that stay what
 // they are count as their completions (weir/when.hpp).

@@ -8,6 +8,10 @@
 
 namespace weir::detail {
 
+void fail_used_future(const char* call, call_site at) {
+  fail(errc::closed, call, "", "its value was given away, or it was moved from: valid() tells", at);
+}
+
 // The thread that is to let go of values is begun while that may still fail.
 void prepare_future(stream_ref stream, call_site at) {
   constexpr const char* call = "weir::stream::enqueue_async";

@@ -7,17 +7,19 @@
 namespace weir {
 namespace {
 
-detail::reactor& reactor_of(device gpu, call_site at) {
-  detail::permit("weir::reactor_drive", gpu, at);
+detail::reactor& reactor_of(device gpu, const char* call, call_site at) {
+  detail::permit(call, gpu, at);
   int devices = 0;
   detail::check(detail::driver().cuDeviceGetCount(&devices), "cuDeviceGetCount", gpu, at);
-  if (gpu.ordinal() < 0 || gpu.ordinal() >= devices) detail::fail(errc::invalid_device, "weir::reactor_drive", gpu, at);
+  if (gpu.ordinal() < 0 || gpu.ordinal() >= devices) detail::fail(errc::invalid_device, call, gpu, at);
   return detail::reactor::of(gpu.ordinal());
 }
 
 }  // namespace
 
-reactor_drive::reactor_drive(device gpu, call_site at) : driven_{&reactor_of(gpu, at)} { driven_->begin_driving(); }
+reactor_drive::reactor_drive(device gpu, call_site at) : driven_{&reactor_of(gpu, "weir::reactor_drive", at)} {
+  driven_->begin_driving();
+}
 
 reactor_drive::~reactor_drive() { driven_->end_driving(); }
 
@@ -25,7 +27,7 @@ std::size_t reactor_drive::poll() { return detail::inside_host_function ? 0 : dr
 
 std::size_t poll_completions(device gpu, call_site at) {
   if (detail::inside_host_function) return 0;
-  return reactor_of(gpu, at).drive(detail::callers::own);
+  return reactor_of(gpu, "weir::poll_completions", at).drive(detail::callers::own);
 }
 
 }  // namespace weir

@@ -24,6 +24,9 @@ void loop_scope::finish() noexcept { loop_->finish(); }
 
 bool stands_in_for_a_reactor() noexcept { return driven_by_this_thread().any(); }
 
-void fail_empty(const char* called, call_site at) { fail(errc::closed, called, {}, at); }
+void fail_used_task() {
+  fail(errc::closed, "co_await weir::task", "", "it was awaited before, or moved from: a task is awaited once",
+       call_site{});
+}
 
 }  // namespace weir::detail

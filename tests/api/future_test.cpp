@@ -94,9 +94,14 @@ TEST_P(Future, AnswersClosedWithoutAValue) {
   const auto failure = test::failure_of([&] { static_cast<void>(f.get()); });
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->where().line(), line);
+  EXPECT_STREQ(failure->call(), "weir::future::get");
+  EXPECT_EQ(failure->advice(), "its value was given away, or it was moved from: valid() tells");
   static_cast<void>(std::move(moved).get());
   // NOLINTNEXTLINE(bugprone-use-after-move)
-  EXPECT_EQ(result_of([&] { static_cast<void>(moved.get()); }), errc::closed);
+  const auto used_up = test::failure_of([&] { static_cast<void>(moved.within(std::chrono::seconds{1})); });
+  ASSERT_TRUE(used_up);
+  EXPECT_EQ(used_up->result(), errc::closed);
+  EXPECT_STREQ(used_up->call(), "weir::future::within");
 }
 
 // The line of a co_await is not known: none is better than one of weir's own.

@@ -85,7 +85,10 @@ TEST(Task, IsAwaitedOnce) {
   task<int> once = give(1);
   EXPECT_EQ(sync_wait(std::move(once)), 1);
   // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
-  EXPECT_EQ(result_of([&] { static_cast<void>(sync_wait(std::move(once))); }), errc::closed);
+  const auto failure = test::failure_of([&] { static_cast<void>(sync_wait(std::move(once))); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::closed);
+  EXPECT_EQ(failure->advice(), "it was awaited before, or moved from: a task is awaited once");
 }
 
 TEST(Task, DestroysWhatItHolds) {
