@@ -75,7 +75,7 @@ class WEIR_EXPORT completion {
   [[nodiscard]] auto outcome() const noexcept { return detail::awaited_by<detail::outcome_awaiter, completion>{*this}; }
 
   // co_await c.on(executor): resumes where the executor says. If there is nothing to wait for, it goes on where it is.
-  // The executor is moved into the coroutine's frame, and out of it to be called.
+  // The executor is moved into the coroutine's frame, and out of it to be called; of a value that is kept and awaited it is copied.
   template <executor E>
   [[nodiscard]] auto on(E to, call_site at = call_site::current()) const noexcept {
     return detail::awaited_by<detail::executor_awaiter<E>, completion, E, call_site>{*this, std::move(to), at};

@@ -125,19 +125,19 @@ class [[nodiscard]] future {
   // Blocks until then, as wait() does.
   T& get(call_site at = call_site::current()) & {
     state("weir::future::get", at).after.wait(at);
-    return value();
+    return value("weir::future::get", at);
   }
   T get(call_site at = call_site::current()) && {
     state("weir::future::get", at).after.wait(at);
-    return take();
+    return take("weir::future::get", at);
   }
 
   [[nodiscard]] auto operator co_await() & {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.state("co_await weir::future", {}).after}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.state(await_call, {}).after}, of{f} {}
       T& await_resume() const {
         completion_awaiter::await_resume();
-        return of.value();
+        return of.value(await_call, {});
       }
       future& of;
     };
@@ -145,10 +145,10 @@ class [[nodiscard]] future {
   }
   [[nodiscard]] auto operator co_await() && {
     struct awaiter : detail::completion_awaiter {
-      explicit awaiter(future& f) : completion_awaiter{f.state("co_await weir::future", {}).after}, of{f} {}
+      explicit awaiter(future& f) : completion_awaiter{f.state(await_call, {}).after}, of{f} {}
       T await_resume() const {
         completion_awaiter::await_resume();
-        return of.take();
+        return of.take(await_call, {});
       }
       future& of;
     };
@@ -157,15 +157,19 @@ class [[nodiscard]] future {
 
  private:
   friend class stream_ref;
+  static constexpr const char* await_call = "co_await weir::future";
   explicit future(detail::future_value<T>* made) noexcept : state_{made} {}
 
   [[nodiscard]] detail::future_state& state(const char* call, call_site at) const {
     if (!state_) detail::fail_used_future(call, at);
     return *state_;
   }
-  [[nodiscard]] T& value() const { return static_cast<detail::future_value<T>&>(state("weir::future", {})).value; }
-  [[nodiscard]] T take() {
-    T given(std::move(value()));  // if that throws it stays; no list of one, as braces might make it
+  // Somebody else may have taken it while this one waited.
+  [[nodiscard]] T& value(const char* call, call_site at) const {
+    return static_cast<detail::future_value<T>&>(state(call, at)).value;
+  }
+  [[nodiscard]] T take(const char* call, call_site at) {
+    T given(std::move(value(call, at)));  // if that throws it stays; no list of one, as braces might make it
     delete static_cast<detail::future_value<T>*>(state_.release());
     return given;
   }
@@ -174,6 +178,17 @@ class [[nodiscard]] future {
 };
 
 namespace detail {
+
+// The end of the work, for a call that is given the future.
+template <class T>
+completion end_of(const future<T>& one, const char* call, call_site at) {
+  if constexpr (std::is_void_v<T>) {
+    return one;
+  } else {
+    if (!one.valid()) fail_used_future(call, at);
+    return one.completion(at);
+  }
+}
 
 // The value of one that is done. Its get() would be a wait, which the calling thread may be forbidden.
 template <class T>

@@ -30,7 +30,7 @@ class executor_hop {
 
 }  // namespace detail
 
-// co_await resume_on(executor): the coroutine goes on where the executor says, always; on this thread if it throws. It has
+// co_await resume_on(executor): the coroutine goes on where the executor says, always; on this thread if that throws when it is called. It has
 // nothing to do with a stream, and makes no call of the driver, so it may be anywhere. It is for what comes up to the next
 // await that suspends: from that the coroutine goes on as from any, for a completion on a thread of the reactor's if the
 // pool's is not in sync_wait() itself, also where another thread is in sync_wait() for the whole. c.on(executor) stays

@@ -40,6 +40,10 @@ class WEIR_EXPORT loop_scope {
 
 inline task<errc> outcome_of(completion awaited) { co_return co_await awaited.outcome(); }
 
+// What it gives passes through a coroutine.
+template <class T>
+concept can_be_given_on = std::is_void_v<T> || std::is_reference_v<T> || std::move_constructible<T>;
+
 template <awaitable A>
 task<await_result_t<A>> as_task(A&& awaited) {
   auto&& how = awaiter_of(std::forward<A>(awaited));
@@ -53,11 +57,13 @@ task<await_result_t<A>> as_task(A&& awaited) {
 // from beginning to end. It may be called in a coroutine that is resumed so, but what waits outside then goes on only when
 // the inner one has ended. On a thread of the reactor's, and on one that drives a reactor, it also resumes others meanwhile, as
 // nobody else would: hold no lock there that they take. completion::wait() resumes nobody.
-// Throws what the awaited one does. Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits;
+// Throws what the awaited one does. What it gives is moved to the caller through the coroutine around it; if such a move
+// throws, the value is lost (get() of a future leaves it where it is). Refused in host functions (not_permitted), and where weir/allow_sync.hpp forbids waits;
 // nothing has begun then, nor if there is no memory for the coroutine around it (std::bad_alloc). Thread safety: from any
 // thread, several at a time. In captures of other streams: allowed. The driver's calls are those of what is awaited.
 template <awaitable A>
-requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
+requires(!std::derived_from<std::remove_cvref_t<A>, completion> &&
+         detail::can_be_given_on<await_result_t<A>>) decltype(auto)
     sync_wait(A&& awaited, call_site at = call_site::current()) {
   detail::loop_scope loop{at};
   task<await_result_t<A>> whole = detail::as_task(std::forward<A>(awaited));
@@ -69,7 +75,7 @@ requires(!std::derived_from<std::remove_cvref_t<A>, completion>) decltype(auto)
 
 // A task is given away: sync_wait(std::move(t)).
 template <class T>
-void sync_wait(task<T>& needs_std_move, call_site = {}) = delete;
+void sync_wait(const task<T>& needs_std_move, call_site = {}) = delete;
 
 // The same: awaited.wait(at), which needs no coroutine, unless the thread is taken to drive a reactor (weir/reactor.hpp).
 inline void sync_wait(const completion& awaited, call_site at = call_site::current()) {

@@ -73,6 +73,20 @@ inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
 
+// A future with a value that is given away.
+template <class Each>
+inline constexpr bool gives_value = false;
+template <class T>
+inline constexpr bool gives_value<future<T>> = !std::is_void_v<T>;
+
+template <class... Each>
+concept tasks_and_others = (is_task<std::remove_cvref_t<Each>> || ...) &&
+                           (std::convertible_to<Each, completion> || ...) &&
+                           ((is_task<std::remove_cvref_t<Each>> || std::convertible_to<Each, completion>)&&...);
+template <class... Each>
+concept values_and_others = (gives_value<Each> || ...) && !(gives_value<Each> && ...) &&
+                            (std::convertible_to<Each, completion> && ...);
+
 // What a task or a future gives, as a part of a tuple; void has no place in it.
 template <class T>
 using value_part =
@@ -125,25 +139,16 @@ task<value_list<T>> all_of(std::vector<task<T>> all) {
 }
 
 template <class T>
-completion end_of(const future<T>& one, call_site at) {
-  if constexpr (std::is_void_v<T>) {
-    return one;
-  } else {
-    return one.completion(at);
-  }
-}
-
-template <class T>
-std::vector<completion> ends_of(const std::vector<future<T>>& all, call_site at = {}) {
+std::vector<completion> ends_of(const std::vector<future<T>>& all, const char* call, call_site at = {}) {
   std::vector<completion> ends;
   ends.reserve(all.size());
-  for (const future<T>& one : all) ends.push_back(end_of(one, at));
+  for (const future<T>& one : all) ends.push_back(end_of(one, call, at));
   return ends;
 }
 
 template <class T>
 task<value_list<T>> all_of(std::vector<future<T>> all) {
-  co_await when_all(ends_of(all));
+  co_await when_all(ends_of(all, "weir::when_all"));
   if constexpr (!std::is_void_v<T>) {
     std::vector<T> values;
     values.reserve(all.size());
@@ -175,15 +180,17 @@ requires(!std::is_reference_v<T>) [[nodiscard]] auto when_all(std::vector<task<T
 // [](weir::completion c) -> weir::task<> { co_await c; }(c). There is no first one of tasks, as the others could not be left
 // alone.
 template <class T>
-void when_all(std::vector<task<T>>& needs_std_move) = delete;
+void when_all(const std::vector<task<T>>& needs_std_move) = delete;
 template <class... Each>
-requires((detail::is_task<std::remove_cvref_t<Each>> || ...) && (std::convertible_to<Each, completion> || ...) &&
-         ((detail::is_task<std::remove_cvref_t<Each>> ||
-           std::convertible_to<Each, completion>)&&...)) void when_all(Each&&... only_tasks_or_none) = delete;
+requires detail::tasks_and_others<Each...>
+void when_all(Each&&... only_tasks_or_none) = delete;
 template <class... T>
-requires(sizeof...(T) != 0) void when_any(task<T>... cannot_be_left_alone) = delete;
+requires(sizeof...(T) != 0) void when_any(task<T>... tasks_cannot_be_left_alone) = delete;
+template <class... Each>
+requires detail::tasks_and_others<Each...>
+void when_any(Each&&... tasks_cannot_be_left_alone) = delete;
 template <class T>
-void when_any(std::vector<task<T>> cannot_be_left_alone) = delete;
+void when_any(const std::vector<task<T>>& tasks_cannot_be_left_alone) = delete;
 
 // co_await when_all(std::move(a), std::move(b)): the values of futures, when the work of all is done. Futures that stay what
 // they are count as their completions (weir/when.hpp).
@@ -191,7 +198,7 @@ template <class... T>
 requires(sizeof...(T) != 0 &&
          !(std::is_void_v<T> && ...)) task<detail::value_tuple<T...>> when_all(future<T>&&... all) {
   return [](future<T>... kept) -> task<detail::value_tuple<T...>> {
-    co_await when_all(weir::completion{kept}...);
+    co_await when_all(detail::end_of(kept, "weir::when_all", {})...);
     co_return detail::values_of(kept...);
   }(std::move(all)...);
 }
@@ -200,15 +207,22 @@ template <class T>
 [[nodiscard]] auto when_all(std::vector<future<T>>&& all) {
   return detail::all_of(std::move(all));
 }
+// Either the values of all futures or those of none: beside completions a future counts as its own if it stays what it is.
+template <class... Each>
+requires detail::values_and_others<Each...>
+void when_all(Each&&... only_futures_given_away_or_none) = delete;
+template <class... Each>
+requires(detail::values_and_others<Each...> || (detail::gives_value<Each> && ...)) &&
+    (sizeof...(Each) != 0) void when_any(Each&&... values_would_be_lost) = delete;
 // Of futures that stay what they are: as of their completions. An empty one is refused (closed), any of none too
 // (invalid_value).
 template <class T>
 [[nodiscard]] auto when_all(const std::vector<future<T>>& all, call_site at = call_site::current()) {
-  return when_all(detail::ends_of(all, at), at);
+  return when_all(detail::ends_of(all, "weir::when_all", at), at);
 }
 template <class T>
 [[nodiscard]] auto when_any(const std::vector<future<T>>& any, call_site at = call_site::current()) {
-  return when_any(detail::ends_of(any, at), at);
+  return when_any(detail::ends_of(any, "weir::when_any", at), at);
 }
 
 }  // namespace weir

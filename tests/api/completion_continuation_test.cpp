@@ -3,7 +3,9 @@
 #include <weir/completion.hpp>
 #include <weir/fill.hpp>
 #include <weir/pinned_buffer.hpp>
+#include <weir/resume_on.hpp>
 #include <weir/stream.hpp>
+#include <weir/sync_wait.hpp>
 
 #include <chrono>
 #include <future>
@@ -96,6 +98,34 @@ TEST_P(CompletionContinuation, AnExecutorSaysWhere) {
   EXPECT_FALSE(resumed);
   rest();
   EXPECT_TRUE(resumed);
+}
+
+struct counting {
+  void operator()(continuation rest) const {
+    ++*calls;
+    rest();
+  }
+  std::shared_ptr<int> calls;
+};
+
+TEST_P(CompletionContinuation, WhatIsKeptKeepsItsExecutor) {
+  const auto times = std::make_shared<int>(0);
+  const auto hops = resume_on(counting{times});
+  sync_wait(hops);
+  sync_wait(hops);
+  EXPECT_EQ(*times, 2);
+  gate held{s};
+  const auto there = s.completion().on(counting{times});
+  std::vector<std::promise<void>> resumed(2);
+  for (std::promise<void>& told : resumed) {
+    [](const auto& awaited, std::promise<void>& tell) -> detached {
+      co_await awaited;
+      tell.set_value();
+    }(there, told);
+  }
+  held.open();
+  for (std::promise<void>& told : resumed) told.get_future().get();
+  EXPECT_EQ(*times, 4);
 }
 
 TEST_P(CompletionContinuation, AnExecutorThatThrowsLosesNothing) {

@@ -102,6 +102,10 @@ TEST_P(Future, AnswersClosedWithoutAValue) {
   ASSERT_TRUE(used_up);
   EXPECT_EQ(used_up->result(), errc::closed);
   EXPECT_STREQ(used_up->call(), "weir::future::within");
+  // NOLINTNEXTLINE(bugprone-use-after-move)
+  const auto joined = test::failure_of([&] { sync_wait(when_all(std::move(f), std::move(moved))); });
+  ASSERT_TRUE(joined);
+  EXPECT_STREQ(joined->call(), "weir::when_all");
 }
 
 // The line of a co_await is not known: none is better than one of weir's own.
@@ -143,6 +147,7 @@ task<bool> takes(future<result>& f) {
     co_return (co_await std::move(f)).x.data()[0] == 7;
   } catch (const error& failure) {
     EXPECT_EQ(failure.code(), errc::closed);
+    EXPECT_STREQ(failure.call(), "co_await weir::future");
     co_return false;
   }
 }

@@ -74,6 +74,7 @@ TEST_P(Stop, WaitsWithAnEndMayBeAwaitedAgain) {
   EXPECT_FALSE(sync_wait(soon));
   EXPECT_EQ(sync_wait(either), 1U);
   EXPECT_EQ(sync_wait(stops), awaited::stopped);
+  EXPECT_EQ(sync_wait(stops), awaited::stopped);
   held.open();
   c.wait();
   EXPECT_TRUE(sync_wait(soon));

@@ -12,10 +12,13 @@
 #include <weir/task.hpp>
 
 #include <atomic>
+#include <coroutine>
 #include <cstddef>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -29,6 +32,24 @@ namespace {
 
 using test::gate;
 using test::result_of;
+
+struct immovable {
+  immovable() = default;
+  immovable(immovable&&) = delete;
+};
+template <class T>
+struct gives {
+  [[nodiscard]] bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<> /*awaiting*/) const noexcept {}
+  [[nodiscard]] T await_resume() const;
+};
+template <class A>
+concept can_be_waited_for = requires(A&& a) {
+  sync_wait(std::forward<A>(a));
+};
+static_assert(can_be_waited_for<gives<std::unique_ptr<int>>> && can_be_waited_for<gives<immovable&>>);
+static_assert(!can_be_waited_for<gives<immovable>>, "what it gives passes through a coroutine");
+static_assert(can_be_waited_for<task<int>> && !can_be_waited_for<task<int>&> && !can_be_waited_for<const task<int>>);
 
 class SyncWait : public test::completion_ways {};
 INSTANTIATE_TEST_SUITE_P(Ways, SyncWait, ::testing::Values(false, true), test::name_of_way);

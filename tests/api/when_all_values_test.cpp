@@ -26,6 +26,17 @@ namespace {
 using test::gate;
 using test::result_of;
 
+template <class... All>
+concept can_join = requires(All&&... all) {
+  when_all(std::forward<All>(all)...);
+};
+static_assert(can_join<task<int>, task<>> && can_join<future<int>, future<void>, future<std::string>>);
+static_assert(can_join<completion, future<int>&, future<void>> && can_join<future<void>, completion&>);
+static_assert(!can_join<task<int>&> && !can_join<task<>, completion> && !can_join<future<int>&, task<int>>);
+static_assert(!can_join<future<int>, completion> && !can_join<future<int>&, future<int>>, "a value would be lost");
+static_assert(can_join<std::vector<task<int>>> && !can_join<std::vector<task<int>>&>);
+static_assert(can_join<std::vector<future<int>>> && can_join<std::vector<future<int>>&>);
+
 class WhenAllValues : public test::completion_ways {
  protected:
   stream t{gpu};

@@ -5,7 +5,9 @@
 #include <weir/future.hpp>
 #include <weir/stream.hpp>
 #include <weir/sync_wait.hpp>
+#include <weir/task.hpp>
 #include <weir/when.hpp>
+#include <weir/when_all_values.hpp>
 
 #include <array>
 #include <chrono>
@@ -39,6 +41,10 @@ concept can_wait_for = requires(C&&... c) {
 };
 static_assert(can_wait_for<completion, const completion&, future<int>&, future<void>>);
 static_assert(!can_wait_for<future<int>> && !can_wait_for<int>, "its value would be lost");
+static_assert(!can_wait_for<future<int>, completion> && !can_wait_for<completion, future<int>, future<int>&>);
+static_assert(!can_wait_for<task<int>> && !can_wait_for<task<>, completion&> && !can_wait_for<future<void>, task<>>,
+              "what has begun cannot be left alone");
+static_assert(can_wait_for<std::vector<future<int>>&> && !can_wait_for<std::vector<task<int>>>);
 
 class When : public test::completion_ways {
  protected:

@@ -37,7 +37,7 @@ struct future_source {
   template <class Receiver>
   using mark = operation_mark<Receiver, T>;
 
-  [[nodiscard]] completion awaited() const { return what.completion(at); }
+  [[nodiscard]] completion awaited() const { return end_of(what, "weir::as_sender", at); }
   [[nodiscard]] std::tuple<T> take() { return std::tuple<T>{take_value(what)}; }
 
   future<T> what;
