@@ -11,6 +11,9 @@
 #include <weir/stream.hpp>
 
 #include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
@@ -19,6 +22,7 @@
 #include <chrono>
 #include <exception>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -32,7 +36,6 @@ namespace weir {
 namespace {
 
 using test::gate;
-using test::result_of;
 using namespace std::chrono_literals;
 
 class AsioFuture : public test::completion_ways {
@@ -101,10 +104,35 @@ TEST_P(AsioFuture, AFutureGivesWhatCannotBeAssigned) {
   EXPECT_EQ(async_wait(s.enqueue_async([] { return fixed{5}; }), asio::use_future).get().value, 5);
 }
 
+// There is none of it without a value, but by a constructor that may throw.
+struct by_hand {
+  explicit by_hand(int of) : value{of} {}
+  by_hand() : value{0} { throw std::runtime_error{"of nothing"}; }
+  int value;
+};
+
+TEST_P(AsioFuture, TheHandlerIsCalledWhereAValueCannotBeMadeOfNothing) {
+  EXPECT_EQ(async_wait(s.enqueue_async([] { return by_hand{5}; }), asio::use_future).get()->value, 5);
+  gate held{s};
+  asio::cancellation_signal cancel;
+  int called = 0;
+  async_wait(io, s.enqueue_async([] { return by_hand{5}; }),
+             asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure, std::optional<by_hand> none) {
+               called += failure != nullptr && !none.has_value() ? 1 : 0;
+             }));
+  cancel.emit(asio::cancellation_type::total);
+  io.run();
+  EXPECT_EQ(called, 1);
+  held.open();
+}
+
 TEST_P(AsioFuture, AFutureWithoutAValueIsRefusedWhereItCanBeCaught) {
   future<int> gone = s.enqueue_async([] { return 5; });
   static_cast<void>(std::move(gone).get());
-  EXPECT_EQ(result_of([&] { async_wait(std::move(gone), asio::use_future); }), errc::closed);
+  const auto failure = test::failure_of([&] { async_wait(std::move(gone), asio::use_future); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::closed);
+  EXPECT_STREQ(failure->call(), "weir::async_wait");
   errc caught = errc::success;
   const auto awaits = [&]() -> asio::awaitable<void> {
     try {

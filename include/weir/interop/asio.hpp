@@ -57,7 +57,7 @@ auto async_wait(Context& where, completion awaited, Token&& token, call_site at 
 }
 
 // The same for a future that is given away: gives its value. The signature is void(std::exception_ptr, T), and the handler
-// gets a T{} if there is no value; for types that have none, such as buffers, void(std::exception_ptr, std::optional<T>). A
+// gets a T{} if there is no value; for types that have none that cannot throw, such as buffers, void(std::exception_ptr, std::optional<T>). A
 // future without a value is refused at once: closed. One is dropped when its wait is cancelled; to have the value later all the same, wait for f.completion(), then f.get().
 template <detail::value_type T, ::asio::completion_token_for<void(std::exception_ptr, detail::asio_value<T>)> Token>
 auto async_wait(future<T>&& awaited, Token&& token, call_site at = call_site::current()) {

@@ -212,9 +212,9 @@ struct asio_completion {
   }
 };
 
-// What a handler gets of a future; where there is no value, what this is without one.
+// What a handler gets of a future; where there is no value, what this is without one, which must be to be had whatever happens.
 template <class T>
-using asio_value = std::conditional_t<std::default_initializable<T>, T, std::optional<T>>;
+using asio_value = std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;
 
 // A future. Its value goes to the handler.
 template <class T>
@@ -222,7 +222,7 @@ struct asio_future {
   future<T> what;
   call_site at;
 
-  [[nodiscard]] completion awaited() const { return what.completion(at); }
+  [[nodiscard]] completion awaited() const { return end_of(what, "weir::async_wait", at); }
 
   template <class Handler>
   void call(Handler& handler, errc outcome, bool cancelled) {
@@ -234,7 +234,7 @@ struct asio_future {
     } catch (...) {
       failure = std::current_exception();
     }
-    if constexpr (!std::default_initializable<T>) {
+    if constexpr (!std::same_as<asio_value<T>, T>) {
       std::move(handler)(std::move(failure), std::move(value));
     } else if (value.has_value()) {
       std::move(handler)(std::move(failure), *std::move(value));

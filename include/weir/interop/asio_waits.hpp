@@ -51,7 +51,8 @@ class asio_waits {
     if (free_ == nullptr) free_ = &places_.emplace_back();
     place& taken = *free_;
     free_ = taken.next_free;
-    static_cast<completion_waiter&>(taken) = {.told = &be_told};
+    static_cast<completion_waiter&>(taken) = completion_waiter{};
+    taken.told = &be_told;
     taken.among = this;
     taken.who = &who;
     taken.where = where;
