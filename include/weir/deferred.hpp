@@ -34,10 +34,10 @@ struct chore {
 //   streams, events, graphs    while that thread waits for a device itself, as a GPU's driver may answer nobody else then
 //
 // Nothing has to be done for it. What is left at exit is done before the program ends, unless the driver has gone first.
-// Nobody waits for a device then: memory in use, and what a driver frees only when the device has nothing left to do
-// (pinned and managed memory, mappings, modules, green contexts), goes with the process while there is work; nor for what
-// other threads go on leaving. In the child of a fork nothing is destroyed or deferred: all that its copies name is the
-// parent's.
+// Nobody waits for a device then that stays busy: memory in use, and what a driver frees only when the device has nothing
+// left to do (pinned and managed memory, mappings, modules), goes with the process while there is work; nor for ever for
+// what other threads go on leaving. In the child of a fork nothing is destroyed or deferred: all that its copies name is
+// the parent's.
 
 // How many destructions are waiting or under way. Thread safety: from any thread.
 [[nodiscard]] WEIR_EXPORT std::size_t deferred_count() noexcept;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +22,6 @@ namespace weir::detail {
 class chore_rounds {
  public:
   using epoch = unsigned long long;
-  using clock = std::chrono::steady_clock;
 
   // One round.
   struct round {
@@ -53,9 +51,19 @@ class chore_rounds {
 
   // What the thread does, counted, twice; odd while that waits for nothing but the driver.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
-  // Until when it has ended objects of the program's: now, if it does.
-  [[nodiscard]] clock::time_point end_of_program() const noexcept {
-    return in_program_ ? clock::now() : clock::time_point{program_end_.load()};
+  // Has it been in one call of the driver's since then?
+  [[nodiscard]] bool is_at_call(std::uint64_t since) const noexcept { return since % 2 == 1 && step_ == since; }
+  // Does it end objects of the program's?
+  [[nodiscard]] bool is_in_program() const noexcept { return in_program_; }
+
+  // From the end of the process: what was left up to then ends no objects of the program's any more.
+  void hold_program(epoch up_to) noexcept { held_through_ = up_to; }
+  // The same if the thread is at that step still. If not, what was left up to then has to be run once more.
+  [[nodiscard]] bool hold_program_at(std::uint64_t step, epoch up_to) noexcept {
+    const epoch before = held_through_.exchange(up_to);
+    if (step_ == step) return true;
+    held_through_ = before;
+    return false;
   }
 
   // On weir's thread. found_ended() tells whether a capture that chores wait for has ended unheard; the round is then one in
@@ -149,10 +157,13 @@ class chore_rounds {
 
   [[nodiscard]] chore_result run_program_chore(chore& what) noexcept {
     in_program_ = true;
+    if (what.epoch <= held_through_) {
+      in_program_ = false;
+      return chore_result::capture_open;  // nobody waits for it
+    }
     inside_program_chore = true;
     const chore_result result = what.run(what);
     inside_program_chore = false;
-    program_end_ = clock::now().time_since_epoch();
     in_program_ = false;
     return result;
   }
@@ -169,7 +180,7 @@ class chore_rounds {
   std::atomic<epoch> epoch_{1};
   std::atomic<std::uint64_t> step_{0};
   std::atomic<bool> in_program_{false};
-  std::atomic<clock::duration> program_end_{};
+  std::atomic<epoch> held_through_{0};
 
   // The thread's own.
   chore_list later_;  // what could not be done yet

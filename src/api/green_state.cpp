@@ -2,7 +2,6 @@
 #include "api/green_state.hpp"
 
 #include "api/check.hpp"
-#include "api/device_call.hpp"
 #include "api/names.hpp"
 #include "api/primary_context.hpp"
 #include "api/reclaimer.hpp"
@@ -75,7 +74,6 @@ errc green_state::let_go() noexcept {
   if (may_free()) return destroy();
   defer([this] {
     const abi::CUcontext ended = context;
-    if (!may_wait_for_device()) return;
     if (const errc answer = destroy(); answer != errc::success) {
       report_unraised(answer, "cuGreenCtxDestroy", subject{ended});
     }

@@ -18,6 +18,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace weir {
@@ -49,13 +50,12 @@ class reclaimer {
 
   void leave(chore& what) noexcept {
     if (is_this_thread()) return rounds_.leave_within(what);
-    exit_.go_on();
     const bool first = rounds_.leave(what);
     if (in_forked_child()) return;  // where it stays, as the thread stayed in the parent
     // Only the first of a burst pays for waking the thread; while there is none, each tries to start it.
     if (first || thread_.load(std::memory_order_relaxed) == std::thread::id{}) wake();
     // Statics that are destroyed after the drain at exit leave further ones: they get a drain of their own.
-    if (exit_.wants_drain()) have_exit_drain();
+    if (exit_.wants_another()) have_exit_drain();
   }
 
   [[nodiscard]] std::size_t unfinished() const noexcept { return in_forked_child() ? 0 : rounds_.unfinished(); }
@@ -63,8 +63,8 @@ class reclaimer {
   // Waits until all that has been left so far, with what that leaves, is done but for what waits for a capture.
   void drain() noexcept {
     if (is_needless()) return;
+    if (!start()) return;
     std::unique_lock lock{rounds_.lock()};
-    if (!start_thread()) return;
     const epoch mine = begin_round();
     rounds_.told().wait(lock, [&] { return rounds_.has_done(mine); });
   }
@@ -72,22 +72,23 @@ class reclaimer {
   // The same but for what waits for a device longer than exit has patience, for any reason.
   void drain_at_exit() noexcept {
     const bool for_own = exit_.begin();
-    if (is_needless() || exit_.has_given_up(rounds_.step())) return;
+    if (is_needless() || has_given_up()) return;
+    if (!start()) return;
     std::unique_lock lock{rounds_.lock()};
-    if (!start_thread()) return;
-    const epoch mine = begin_round();
-    while (exit_.has_patience()) {
-      const auto end = exit_.end(rounds_.end_of_program());
-      if (rounds_.told().wait_until(lock, end, [&] { return rounds_.has_done(mine); })) return;
-      if (!for_own) return;
-      if (exit_.end(rounds_.end_of_program()) <= end) exit_.lose_patience();
-    }
-    if (!for_own) return;
-    for (std::uint64_t seen = rounds_.step(); !rounds_.has_run(mine); seen = rounds_.step()) {
-      const bool in_time = rounds_.told().wait_for(lock, exit_wait::patience) == std::cv_status::no_timeout;
-      if (in_time || seen % 2 == 0 || seen != rounds_.step()) continue;
-      exit_.give_up(seen);
-      return;
+    epoch mine = begin_round();
+    for (int at_one_call = 0;;) {
+      const bool is_patient = exit_.has_patience();
+      const bool only_devices = rounds_.has_run(mine);
+      const std::uint64_t seen = rounds_.step();
+      const auto is_over = [&] { return is_patient ? rounds_.has_done(mine) : rounds_.has_run(mine); };
+      if (rounds_.told().wait_for(lock, exit_wait::patience, is_over)) return;
+      if (!only_devices && rounds_.is_in_program() && (for_own || exit_.has_time_for_others())) continue;
+      if (!for_own) return leave_the_rest(lock, mine);
+      at_one_call = rounds_.is_at_call(seen) ? at_one_call + 1 : 0;
+      if (only_devices || at_one_call == exit_wait::enough_to_lose_patience) exit_.lose_patience();
+      if (at_one_call < exit_wait::enough_to_give_up) continue;
+      if (gives_up(seen, mine)) return;
+      mine = begin_round();
     }
   }
 
@@ -95,14 +96,34 @@ class reclaimer {
     return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
   }
 
-  [[nodiscard]] bool may_wait_for_device() const noexcept {
-    return !is_this_thread() || exit_.has_time_for_devices(rounds_.end_of_program());
-  }
+  [[nodiscard]] bool may_wait_for_device() const noexcept { return !is_this_thread() || exit_.has_patience(); }
 
  private:
   using epoch = chore_rounds::epoch;
 
   [[nodiscard]] bool is_needless() const noexcept { return in_forked_child() || is_this_thread() || unfinished() == 0; }
+
+  // On the thread that ends the process, as the next two. What it waits for no more must not end objects of the program's
+  // later, beside destructors of statics that those may use.
+  void leave_the_rest(std::unique_lock<std::mutex>& lock, epoch mine) noexcept {
+    if (!rounds_.has_run(mine)) rounds_.hold_program(mine);
+    while (!rounds_.has_run(mine) && rounds_.is_in_program())
+      rounds_.told().wait_for(lock, std::chrono::milliseconds{1});
+  }
+  bool gives_up(std::uint64_t step, epoch mine) noexcept {
+    if (!rounds_.hold_program_at(step, mine)) return false;
+    given_up_ = step;
+    driver_is_held_up = true;
+    return true;
+  }
+  // Has weir's thread come no further since?
+  [[nodiscard]] bool has_given_up() noexcept {
+    if (!given_up_) return false;
+    if (rounds_.step() == *given_up_) return true;
+    given_up_.reset();
+    driver_is_held_up = false;
+    return false;
+  }
 
   // With the lock held.
   epoch begin_round() noexcept {
@@ -111,26 +132,29 @@ class reclaimer {
   }
 
   void wake() noexcept {
-    const std::lock_guard lock{rounds_.lock()};
-    if (start_thread()) work_.notify_one();
+    if (start()) work_.notify_one();
   }
 
   static void have_exit_drain() noexcept {
     call_at_exit([] { instance().drain_at_exit(); });
   }
 
-  // With the lock held.
-  bool start_thread() noexcept {
-    if (started_) return true;
-    try {
-      const signals_blocked none_here;
-      std::thread{[this] { run(); }}.detach();
-      started_ = true;
-      have_exit_drain();
-    } catch (...) {
-      // No thread, or no memory for one. The chores stay in the queue, and the next one tries again.
+  // Begins the thread if it is not there yet. Is it?
+  bool start() noexcept {
+    {
+      const std::lock_guard hold{rounds_.lock()};
+      if (started_) return true;
+      try {
+        const signals_blocked none_here;
+        std::thread{[this] { run(); }}.detach();
+        started_ = true;
+      } catch (...) {
+        // No thread, or no memory for one. The chores stay in the queue, and the next one tries again.
+        return false;
+      }
     }
-    return started_;
+    have_exit_drain();  // without the lock: where somebody forks, who has the other one may want this
+    return true;
   }
 
   void run() {
@@ -151,6 +175,7 @@ class reclaimer {
     const auto called = [&] { return rounds_.wants_another(last); };
     if (last.busy + last.captured == 0) {
       work_.wait(lock, called);
+      pause = shortest_pause;
     } else if (work_.wait_for(lock, pause, called)) {
       pause = shortest_pause;
     } else {
@@ -161,9 +186,15 @@ class reclaimer {
   chore_rounds rounds_;
   exit_wait exit_;
   std::atomic<std::thread::id> thread_{};
-  std::condition_variable work_;  // with the rounds' lock
-  bool started_ = false;          // under it
+  std::condition_variable work_;           // with the rounds' lock
+  bool started_ = false;                   // under it
+  std::optional<std::uint64_t> given_up_;  // that step of weir's thread; of the thread that ends the process
 };
+
+// After all that is left with std::atexit(), and after the destructors of statics.
+[[gnu::destructor]] void drain_at_last() noexcept {
+  if (!in_forked_child()) reclaimer::instance().drain_at_exit();
+}
 
 }  // namespace
 

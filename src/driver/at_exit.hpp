@@ -10,9 +10,13 @@ namespace weir::detail {
 // which exit() takes, and does not mind forks: a child made while another thread had it could never end.
 inline constinit std::mutex at_exit_lock;
 
+// This thread forks, and holds it. The program's own functions around forks may leave something.
+inline thread_local constinit bool at_exit_is_mine = false;
+
 // std::atexit(function). Any thread.
 inline void call_at_exit(void (*function)()) noexcept {
-  const std::lock_guard hold{at_exit_lock};
+  std::unique_lock hold{at_exit_lock, std::defer_lock};
+  if (!at_exit_is_mine) hold.lock();
   static_cast<void>(std::atexit(function));
 }
 

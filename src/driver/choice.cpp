@@ -112,9 +112,16 @@ bool environment_says_verify(call_site at) {
 void notice_forks() {
   static bool noticed = false;
   if (noticed) return;
-  constexpr auto before = [] { at_exit_lock.lock(); };
-  constexpr auto in_parent = [] { at_exit_lock.unlock(); };
+  constexpr auto before = [] {
+    at_exit_lock.lock();
+    at_exit_is_mine = true;
+  };
+  constexpr auto in_parent = [] {
+    at_exit_is_mine = false;
+    at_exit_lock.unlock();
+  };
   constexpr auto in_child = [] {
+    at_exit_is_mine = false;
     at_exit_lock.unlock();
     driver_stayed_in_parent.store(true, std::memory_order_relaxed);
   };

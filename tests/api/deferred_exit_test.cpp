@@ -4,6 +4,8 @@
 #include <weir/device.hpp>
 #include <weir/event.hpp>
 #include <weir/fill.hpp>
+#include <weir/green_context.hpp>
+#include <weir/host_function.hpp>
 #include <weir/managed_buffer.hpp>
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
@@ -13,6 +15,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -32,11 +35,12 @@ using test::gate;
 // A process that hangs at its end is killed, and its test fails.
 constexpr unsigned seconds_to_end = 30;
 
-// Keeps its device busy for the rest of the process.
+// Keeps its device busy for the rest of the process. Tools that look for leaks find them here.
+stream* volatile held_up = nullptr;
+gate* volatile held = nullptr;
 void hold_for_ever(device gpu) {
-  static auto* const held_up = new stream{gpu};
-  static auto* const held = new gate{*held_up};
-  static_cast<void>(held);
+  held_up = new stream{gpu};
+  held = new gate{*held_up};
 }
 
 using pinned_memory = std::optional<pinned_buffer<int>>;
@@ -117,6 +121,42 @@ TEST(DeferredExit, WaitsForNoDeviceWhereManagedMemoryIsDropped) {
   });
 }
 
+TEST(DeferredExit, WaitsForNoDeviceWhereAGreenContextIsDropped) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    const device gpu;
+    static const green_context part{sm_part::of(gpu)};
+    static const stream in_part{part};
+    hold_for_ever(gpu);
+    return true;
+  });
+}
+
+// Nor for a device where objects of the program's are ended all the while.
+TEST(DeferredExit, WaitsForNoDeviceBesideClosuresThatOthersDrop) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    static const device gpu;
+    static std::atomic<int> rounds{0};
+    std::thread{[] {
+      try {
+        for (const stream s{gpu};; ++rounds) {
+          launch_host(s, [held = std::make_shared<int>(1)] {});
+          s.sync();
+        }
+      } catch (const std::exception&) {
+        // The driver has gone.
+      }
+    }}.detach();
+    hold_for_ever(gpu);
+    pinned_memory in_use{std::in_place, 10};
+    fill(*held_up, *in_use, 1);
+    in_use.reset();
+    while (rounds < 10) std::this_thread::yield();
+    return true;
+  });
+}
+
 // Destroyed after all that anything of weir leaves for the end of the process.
 struct freed_by_now {
   freed_by_now() = default;
@@ -124,7 +164,7 @@ struct freed_by_now {
   freed_by_now& operator=(const freed_by_now&) = delete;
   ~freed_by_now() {
     if (calls == nullptr) return;
-    if (calls->count(&driver_table::cuMemFreeHost) != 1 || deferred_count() != 0) std::_Exit(3);
+    if (calls->count(&driver_table::cuMemFreeHost) != 2 || deferred_count() != 0) std::_Exit(3);
   }
 
   failing_table* calls = nullptr;
@@ -136,8 +176,12 @@ TEST(DeferredExit, GivesBackWhatNothingUses) {
   test::in_a_fresh_process([] {
     alarm(seconds_to_end);
     last_of_all.calls = new failing_table;
+    static pinned_memory dropped_last;
+    use(device{}, dropped_last);
     pinned_memory memory;
     use(device{}, memory);
+    memory.reset();
+    drain_deferred();
     return true;
   });
 }

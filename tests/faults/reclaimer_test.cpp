@@ -6,7 +6,9 @@
 #include <weir/event.hpp>
 #include <weir/stream.hpp>
 
+#include <pthread.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,6 +23,7 @@
 #include "api/guard.hpp"
 #include "driver/failing.hpp"
 #include "support/asleep.hpp"
+#include "support/child.hpp"
 
 namespace weir {
 namespace {
@@ -113,6 +116,30 @@ TEST(Reclaimer, TheThreadTakesNoSignals) {
   });
   drain_deferred();
   EXPECT_EQ(blocked, 1);
+}
+
+// The program's own functions around forks may be the first to leave something, with weir's locks for the fork taken: this one
+// is, as it was there before weir had a driver.
+std::atomic<bool> forks_leave{false};
+std::atomic<bool> left_by_fork_is_done{false};
+const bool before_forks = pthread_atfork(
+                              [] {
+                                if (!forks_leave) return;
+                                defer([]() noexcept { return left_by_fork_is_done = true, chore_result::done; });
+                              },
+                              nullptr, nullptr) == 0;
+
+TEST(Reclaimer, BeginsInAFork) {
+  ASSERT_TRUE(before_forks);
+  test::in_a_fresh_process([] {
+    alarm(30);
+    static_cast<void>(device::count());  // which has weir notice forks
+    forks_leave = true;
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    drain_deferred();
+    return WEIR_HOLDS(child > 0 && waitpid(child, nullptr, 0) == child) && WEIR_HOLDS(left_by_fork_is_done.load());
+  });
 }
 
 // What a chore leaves is a part of it, however late and however long that takes.
