@@ -17,6 +17,7 @@
 #include <weir/completion.hpp>
 #include <weir/launch.hpp>
 #include <weir/program.hpp>
+#include <weir/reactor.hpp>
 #include <weir/stream.hpp>
 
 namespace bench {
@@ -25,8 +26,8 @@ namespace {
 // Who asks meanwhile whether the work of other streams is done.
 enum class asking { nobody, reactor, query_loop, only_spins };
 // Calls through weir are seen by the reactor; those that other libraries make are not, nor are those of a table that was asked
-// for once: raw() is seen.
-enum class launching { through_weir, past_weir };
+// for once: raw() is seen. Where they are announced the reactor knows of them.
+enum class launching { through_weir, past_weir, announced };
 
 // Keeps two streams busy with work that overlaps by half, so that there is always a completion pending, and the reactor,
 // for which such waits are short, spins. The same work is queued, and its completions are made, where nobody asks.
@@ -117,6 +118,7 @@ struct losses {
   double beside_query_loop;
   double beside_spinning;
   double past_weir;  // beside the reactor
+  double announced;  // likewise, the reactor being told
 };
 
 losses measure(std::chrono::microseconds of_work) {
@@ -150,14 +152,18 @@ losses measure(std::chrono::microseconds of_work) {
       times[{launching::through_weir, who}].push_back(time_of(launching::through_weir, who));
     for (const auto who : {asking::nobody, asking::reactor})
       times[{launching::past_weir, who}].push_back(time_of(launching::past_weir, who));
+    const weir::calls_past_weir said;
+    times[{launching::announced, asking::reactor}].push_back(time_of(launching::past_weir, asking::reactor));
   }
   const auto loss = [&](launching how, asking who) {
-    return (1 - median(times[{how, asking::nobody}]) / median(times[{how, who}])) * 100;
+    const auto alone = how == launching::through_weir ? how : launching::past_weir;
+    return (1 - median(times[{alone, asking::nobody}]) / median(times[{how, who}])) * 100;
   };
   return {.beside_reactor = loss(launching::through_weir, asking::reactor),
           .beside_query_loop = loss(launching::through_weir, asking::query_loop),
           .beside_spinning = loss(launching::through_weir, asking::only_spins),
-          .past_weir = loss(launching::past_weir, asking::reactor)};
+          .past_weir = loss(launching::past_weir, asking::reactor),
+          .announced = loss(launching::announced, asking::reactor)};
 }
 
 const losses& measured(std::chrono::microseconds of_work) {
@@ -182,9 +188,13 @@ void add_figures(std::vector<registration>& to, const std::string& name, std::ch
                          .measure = [=] { return measured(of_work).beside_spinning; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/past_weir",
                          .unit = "% of launches a second past weir",
-                         .budget = 3,
                          .runs_on = on::gpu,
                          .measure = [=] { return measured(of_work).past_weir; }});
+  to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/announced",
+                         .unit = "% of launches past weir that are announced",
+                         .budget = 3,
+                         .runs_on = on::gpu,
+                         .measure = [=] { return measured(of_work).announced; }});
 }
 
 const std::vector<registration> figures = [] {

@@ -2,7 +2,10 @@
 #include <weir/reactor.hpp>
 
 #include "api/check.hpp"
+#include "reactor/announced_calls.hpp"
 #include "reactor/reactor.hpp"
+
+#include <atomic>
 
 namespace weir {
 namespace {
@@ -29,5 +32,8 @@ std::size_t poll_completions(device gpu, call_site at) {
   if (detail::inside_host_function) return 0;
   return reactor_of(gpu, "weir::poll_completions", at).drive(detail::callers::own);
 }
+
+calls_past_weir::calls_past_weir() noexcept { detail::announced_calls.fetch_add(1, std::memory_order_relaxed); }
+calls_past_weir::~calls_past_weir() { detail::announced_calls.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include "driver/futex.hpp"
 #include "driver/signals_blocked.hpp"
 #include "driver/table.hpp"
+#include "reactor/announced_calls.hpp"
 #include "reactor/clock.hpp"
 
 #include <pthread.h>
@@ -77,7 +78,7 @@ void reactor::run() noexcept {
         budget.learn_vain(now - since);
       }
       calls_.told(now);
-      static_cast<void>(pace_.see(calls_.seen()));
+      static_cast<void>(pace_.see(or_announced(calls_.seen())));
       if (due + told != 0 || signals_.load() != seen) since = now;
       if (!pace_.others_call()) continue;  // else nothing is asked that need not be
     }
@@ -90,7 +91,7 @@ void reactor::run() noexcept {
 // True if that is other than it was.
 bool reactor::watch_calls(long long now) noexcept {
   if (calls_.look(called_since(round_of_calls_), now)) round_of_calls_ = begin_round_of_calls();
-  return pace_.see(calls_.seen());
+  return pace_.see(or_announced(calls_.seen()));
 }
 
 // For so long to sleep, while somebody waits since then. Faults are looked for until it is known that they are told of: that
