@@ -2,6 +2,7 @@
 #include "cases/managed_memory.hpp"
 #include "cases/ranges.hpp"
 
+#include <array>
 #include <cstring>
 
 namespace weir::conformance {
@@ -218,24 +219,35 @@ void managed_advice_cases() {
       OK(cuMemGetInfo(&free, &total));
       return static_cast<long long>(free);
     };
+    // What is free is the whole device's, of which processes beside this one take and give back some now and then: most of
+    // a few rounds are without.
+    constexpr int kRounds = 5;
+    constexpr long long kHalf = kBytes / 2;
+    std::array<int, 6> taken{};
     Stream s(NB);
-    const long long half = kBytes / 2, at_first = free_now();
-    CUdeviceptr m = 0;
-    OK(cuMemAllocManaged(&m, kBytes, CU_MEM_ATTACH_GLOBAL));
-    r.k("taken_when_made", at_first - free_now() >= half);
-    memset(reinterpret_cast<void*>(m), 1, kBytes);
-    r.k("taken_when_the_host_wrote", at_first - free_now() >= half);
-    OK(cuMemPrefetchAsync(m, kBytes, device(), 0, s));
-    OK(cuStreamSynchronize(s));
-    r.k("taken_on_the_device", at_first - free_now() >= half);
-    OK(cuMemPrefetchAsync(m, kBytes, host(), 0, s));
-    OK(cuStreamSynchronize(s));
-    r.k("taken_back_on_the_host", at_first - free_now() >= half);
-    OK(cuMemsetD8(m, 2, kBytes));
-    OK(cuCtxSynchronize());
-    r.k("taken_when_the_device_wrote", at_first - free_now() >= half);
-    OK(cuMemFree(m));
-    r.k("taken_when_freed", at_first - free_now() >= half);
+    for (int round = 0; round < kRounds; ++round) {
+      const long long at_first = free_now();
+      auto look = [&, step = taken.begin()]() mutable { *step++ += at_first - free_now() >= kHalf ? 1 : 0; };
+      CUdeviceptr m = 0;
+      OK(cuMemAllocManaged(&m, kBytes, CU_MEM_ATTACH_GLOBAL));
+      look();
+      memset(reinterpret_cast<void*>(m), 1, kBytes);
+      look();
+      OK(cuMemPrefetchAsync(m, kBytes, device(), 0, s));
+      OK(cuStreamSynchronize(s));
+      look();
+      OK(cuMemPrefetchAsync(m, kBytes, host(), 0, s));
+      OK(cuStreamSynchronize(s));
+      look();
+      OK(cuMemsetD8(m, 2, kBytes));
+      OK(cuCtxSynchronize());
+      look();
+      OK(cuMemFree(m));
+      look();
+    }
+    const char* const when[] = {"taken_when_made",        "taken_when_the_host_wrote",   "taken_on_the_device",
+                                "taken_back_on_the_host", "taken_when_the_device_wrote", "taken_when_freed"};
+    for (size_t i = 0; i < taken.size(); ++i) r.k(when[i], taken[i] > kRounds / 2);
   });
 }
 
