@@ -56,8 +56,8 @@ WEIR_EXPORT std::size_t poll_completions(device gpu, call_site at = call_site::c
 
 // While one lives, threads of the program are taken to call the driver all the time past weir: by <<<>>>, by other libraries.
 // No reactor sees such calls, and each of its questions costs them some 0.3 us. It asks once in 24 us at most then, and once in
-// 64 where several streams are awaited, as it does by itself beside calls through weir; ends of work are noticed by so much
-// later. wait() and sync_wait() of a thread that spins ask as before.
+// 64 where several streams are awaited, or when half as much time has passed again, up to 250 us where many are, as it does by
+// itself beside calls through weir; ends of work are noticed by so much later. wait() and sync_wait() of a thread that spins ask as before.
 //
 // Any number may live at a time. Thread safety: from any thread. In captures and host functions: allowed. No driver call.
 class WEIR_EXPORT calls_past_weir {

@@ -29,22 +29,28 @@ class exit_wait {
   [[nodiscard]] bool has_patience() const noexcept { return !in_vain_; }
   void lose_patience() noexcept { in_vain_ = true; }
   // One more moment for objects of the program's that others have left?
-  [[nodiscard]] bool has_time_for_others() noexcept { return moments_for_others_-- > 0; }
+  [[nodiscard]] bool has_time_for_others() noexcept { return take_for_others(patience); }
+  // All that others had left was done, after so long. That counts as one of the few only if they keep exit for long.
+  void others_are_done(std::chrono::steady_clock::duration after) noexcept {
+    if (take_for_others(after)) ++granted_;
+  }
 
   // From any thread, which has left something: is another wait to be asked for, before statics are destroyed that have been
   // there for longer? Other threads may go on leaving chores for ever, so they are granted a few; the last wait of all is
   // for what they have left after these.
   [[nodiscard]] bool wants_another() noexcept {
-    if (std::this_thread::get_id() == thread_) {
-      own_is_due_ = true;
-      return !asked_.exchange(true);
-    }
+    if (std::this_thread::get_id() == thread_) return !std::exchange(own_is_due_, true);
     if (asked_ || granted_ <= 0 || asked_.exchange(true)) return false;
     --granted_;
     return true;
   }
 
  private:
+  bool take_for_others(std::chrono::steady_clock::duration time) noexcept {
+    for_others_ -= time;
+    return for_others_ > std::chrono::steady_clock::duration::zero();
+  }
+
   std::atomic<bool> in_vain_{false};
   std::atomic<bool> asked_{true};  // the first one is, with the thread
   std::atomic<std::thread::id> thread_{};
@@ -52,7 +58,7 @@ class exit_wait {
 
   // That thread's.
   bool own_is_due_ = true;
-  int moments_for_others_ = 20;
+  std::chrono::steady_clock::duration for_others_ = std::chrono::seconds{2};
 };
 
 }  // namespace weir::detail

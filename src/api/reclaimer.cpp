@@ -72,16 +72,22 @@ class reclaimer {
   // The same but for what waits for a device longer than exit has patience, for any reason.
   void drain_at_exit() noexcept {
     const bool for_own = exit_.begin();
-    if (is_needless() || has_given_up()) return;
-    if (!start()) return;
+    if (is_needless() || !start()) return;
+    const auto begun = std::chrono::steady_clock::now();
     std::unique_lock lock{rounds_.lock()};
     epoch mine = begin_round();
+    for (; has_given_up(); mine = begin_round()) {
+      if (gives_up(*given_up_, mine)) return;
+    }
     for (int at_one_call = 0;;) {
       const bool is_patient = exit_.has_patience();
       const bool only_devices = rounds_.has_run(mine);
       const std::uint64_t seen = rounds_.step();
       const auto is_over = [&] { return is_patient ? rounds_.has_done(mine) : rounds_.has_run(mine); };
-      if (rounds_.told().wait_for(lock, exit_wait::patience, is_over)) return;
+      if (rounds_.told().wait_for(lock, exit_wait::patience, is_over)) {
+        if (!for_own) exit_.others_are_done(std::chrono::steady_clock::now() - begun);
+        return;
+      }
       if (!only_devices && rounds_.is_in_program() && (for_own || exit_.has_time_for_others())) continue;
       if (!for_own) return leave_the_rest(lock, mine);
       at_one_call = rounds_.is_at_call(seen) ? at_one_call + 1 : 0;

@@ -13,15 +13,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "api/reclaimer.hpp"
 #include "driver/table.hpp"
+#include "faults/exit_fixture.hpp"
 #include "support/child.hpp"
 
 namespace weir {
@@ -30,17 +29,12 @@ namespace {
 using detail::driver_table;
 using detail::exit_wait;
 using std::chrono::milliseconds;
+using test::begin_weirs_thread;
+using test::seconds_to_end;
+using test::statics_end;
+using test::take;
 
 constexpr milliseconds brief{5};
-
-// A process that hangs at its end is killed, and its test fails.
-constexpr unsigned seconds_to_end = 30;
-
-// Keeps this thread, and its processor, for so long, as a test of patience has to.
-void take(std::chrono::microseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) continue;
-}
 
 // Destroyed after all that anything of weir leaves for the end of the process: has as much come as should have?
 struct counted_at_last {
@@ -56,6 +50,13 @@ struct counted_at_last {
 };
 counted_at_last last_of_all;
 
+struct sets_an_end {
+  sets_an_end() = default;
+  sets_an_end(const sets_an_end&) = delete;
+  sets_an_end& operator=(const sets_an_end&) = delete;
+  ~sets_an_end() { statics_end = true; }
+};
+
 // What a host function's closure holds, whose end takes a while.
 struct slow_to_end {
   explicit slow_to_end(milliseconds takes) : time{takes} {}
@@ -63,6 +64,7 @@ struct slow_to_end {
   slow_to_end& operator=(const slow_to_end&) = delete;
   ~slow_to_end() {
     take(time);
+    if (statics_end) std::_Exit(4);
     ++last_of_all.count;
   }
   milliseconds time;
@@ -81,26 +83,32 @@ struct leaves_at_last {
   milliseconds time;
 };
 
-// Has weir's thread begun, so that what is made before is destroyed after the first wait.
-void begin_weirs_thread() {
-  const stream s{device{}};
-  launch_host(s, [held = std::make_shared<int>(1)] {});
-  s.sync();
-  drain_deferred();
-}
-
 // The thread of the driver's that leaves closures is not the one that ends the process, but that has waited for it.
 TEST(ExitWait, IsForAllObjectsOfTheProgramsHoweverLateAndLong) {
   test::in_a_fresh_process([] {
     alarm(seconds_to_end);
-    last_of_all.wanted = 7;
-    static const leaves_at_last seventh{3 * exit_wait::patience};
-    static const leaves_at_last sixth{brief};
-    static const leaves_at_last fifth{brief};
-    static const leaves_at_last fourth{brief};
-    static const leaves_at_last third{brief};
+    last_of_all.wanted = 3;
+    static const leaves_at_last third{3 * exit_wait::patience};
     static const leaves_at_last second{brief};
     static const leaves_at_last first{brief};
+    begin_weirs_thread();
+    return true;
+  });
+}
+
+// There may be many, as long as each is short: an older static is still there when they end.
+template <int Number>
+void make_brief_statics() {
+  static const leaves_at_last one{6 * brief};
+  if constexpr (Number > 1) make_brief_statics<Number - 1>();
+}
+
+TEST(ExitWait, IsForAllBeforeOlderStatics) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    last_of_all.wanted = 12;
+    static const sets_an_end older;
+    make_brief_statics<12>();
     begin_weirs_thread();
     return true;
   });
@@ -117,32 +125,45 @@ struct ends_well {
   }
 };
 
-// Statics that others leave something beside may be many, and the last of them is not forgotten.
+struct takes {
+  explicit takes(milliseconds as_long) : time{as_long} {}
+  takes(const takes&) = delete;
+  takes& operator=(const takes&) = delete;
+  ~takes() { take(time); }
+  milliseconds time;
+};
+
+// Beside a static's destructor the driver's thread leaves closures for it. Where one has kept exit for long a few more are
+// waited for at once; the last of all is not forgotten.
 struct uses_others {
   uses_others() = default;
   uses_others(const uses_others&) = delete;
   uses_others& operator=(const uses_others&) = delete;
   ~uses_others() {
-    launch_host(s, [held = std::make_shared<int>(1)] {});
+    launch_host(s, [held = std::make_shared<takes>(is_first ? longest : milliseconds{0})] {});
     s.sync();
     if (is_last) launch_host(s, [held = std::make_shared<ends_well>()] {});
     s.sync();
   }
+  static constexpr milliseconds longest{2'200};
   stream s{device{}};
+  bool is_first = false;
   bool is_last = false;
 };
 
+constexpr int number_of_statics = 30;
 template <int Number>
 void make_statics() {
   static uses_others one;
-  one.is_last = Number == 30;
-  if constexpr (Number > 0) make_statics<Number - 1>();
+  one.is_last = Number == number_of_statics;
+  one.is_first = Number == 1;
+  if constexpr (Number > 1) make_statics<Number - 1>();
 }
 
 TEST(ExitWait, ComesOnceMoreAtLast) {
   test::in_a_fresh_process([] {
     alarm(seconds_to_end);
-    make_statics<30>();
+    make_statics<number_of_statics>();
     begin_weirs_thread();
     return false;
   });
@@ -168,85 +189,7 @@ TEST(ExitWait, IsForAllMemoryThatNothingUses) {
   });
 }
 
-// A call of the driver's that returns when exit has given it up.
-std::atomic<bool> freeing{false};
-std::atomic<bool> may_free_now{false};
-
-// It may end while statics are there, and not beside or after them.
-struct closure {
-  closure() = default;
-  closure(const closure&) = delete;
-  closure& operator=(const closure&) = delete;
-  ~closure() {
-    if (statics_end) std::_Exit(4);
-  }
-  static inline std::atomic<bool> statics_end{false};
-};
-
-struct destroyed_at_exit {
-  destroyed_at_exit() = default;
-  destroyed_at_exit(const destroyed_at_exit&) = delete;
-  destroyed_at_exit& operator=(const destroyed_at_exit&) = delete;
-  ~destroyed_at_exit() {
-    closure::statics_end = true;
-    if (!freeing) return;
-    may_free_now = true;
-    drain_deferred();
-  }
-};
-destroyed_at_exit beside;  // there before weir's thread, whoever begins that
-
-TEST(ExitWait, GivenUpNothingOfTheProgramsEndsBesideItsStatics) {
-  test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
-    static const driver_table real = detail::driver();
-    static driver_table held = real;
-    held.cuMemFreeHost = [](void* memory) {
-      freeing = true;
-      while (!may_free_now) std::this_thread::yield();
-      return real.cuMemFreeHost(memory);
-    };
-    detail::table_in_use = &held;
-    const stream s{device{}};
-    std::optional<pinned_buffer<int>> memory{std::in_place, 1};
-    memory.reset();
-    while (!freeing) std::this_thread::yield();
-    launch_host(s, [held_by_it = std::make_shared<closure>()] {});
-    s.sync();
-    return true;
-  });
-}
-
-// The same where a wait for others was over first: the driver's thread leaves closures for the static that waits for it.
-struct leaves_two {
-  leaves_two() = default;
-  leaves_two(const leaves_two&) = delete;
-  leaves_two& operator=(const leaves_two&) = delete;
-  ~leaves_two() {
-    const stream s{device{}};
-    launch_host(s, [memory = std::make_shared<pinned_buffer<int>>(1)] {});
-    launch_host(s, [held_by_it = std::make_shared<closure>()] {});
-    s.sync();
-  }
-};
-
-TEST(ExitWait, NothingOfTheProgramsEndsBesideStaticsThatTheirWaitIsOverFor) {
-  test::in_a_fresh_process([] {
-    alarm(seconds_to_end);
-    static const driver_table real = detail::driver();
-    static driver_table slow = real;
-    slow.cuMemFreeHost = [](void* memory) {
-      take(3 * exit_wait::patience);
-      return real.cuMemFreeHost(memory);
-    };
-    static const leaves_two leaving;
-    begin_weirs_thread();
-    detail::table_in_use = &slow;
-    return true;
-  });
-}
-
-// Nor is there an end to what others may leave, faster than it can be ended.
+// There is no end to what others may leave, faster than it can be ended.
 TEST(ExitWait, IsNotForAllThatOthersGoOnLeaving) {
   test::in_a_fresh_process([] {
     alarm(seconds_to_end);
