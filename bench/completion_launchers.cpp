@@ -188,6 +188,7 @@ void add_figures(std::vector<registration>& to, const std::string& name, std::ch
                          .measure = [=] { return measured(of_work).beside_spinning; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/past_weir",
                          .unit = "% of launches a second past weir",
+                         .budget = 3,
                          .runs_on = on::gpu,
                          .measure = [=] { return measured(of_work).past_weir; }});
   to.emplace_back(figure{.name = "completion/launchers_lose/" + name + "/announced",
