@@ -1,6 +1,7 @@
 // reactor/lane.cpp - the lives of lanes, and the points that they are given.
 #include "reactor/lane.hpp"
 
+#include "driver/futex.hpp"
 #include "reactor/reactor.hpp"
 
 #include <weir/closed.hpp>
@@ -18,7 +19,6 @@ std::uint64_t to_mark(CUevent event) noexcept { return reinterpret_cast<std::uin
 
 // A ticket of its own says that a stream had nothing to do: it is settled from the beginning.
 void lane::attach(const lane_place& where) {
-  const std::lock_guard alone{noting_};
   const std::lock_guard asking{polling_};
   const std::lock_guard hold{ring_lock_};
   place_ = where;
@@ -90,8 +90,9 @@ void lane::tidy() noexcept {
   if (is_over) give_back_lane(*this);
 }
 
-// Points that nobody waits for are settled once there are twice as many as were left the last time: so whatever of them is
-// done, the questions are few beside the points. If the newest is done so are all; else half of what is done is found.
+// Where nobody waits, and so nobody asks, points are settled once there are twice as many as were left the last time: so
+// whatever of them is done, the questions are few beside the points. If the newest is done so are all; else half of what is
+// done is found.
 void lane::make_way() noexcept {
   std::uint64_t oldest = 0;
   std::uint64_t asked = 0;
@@ -114,7 +115,7 @@ void lane::make_way() noexcept {
 
 std::uint64_t lane::push(std::uint64_t what) noexcept {
   const std::uint64_t ticket = ring_.push(what);
-  if (ring_.size() >= crowd_) is_crowded_.store(true, std::memory_order_relaxed);
+  if (ring_.size() >= crowd_ && first_awaited_ == none) is_crowded_.store(true, std::memory_order_relaxed);
   return ticket;
 }
 
@@ -137,10 +138,10 @@ call_outcome lane::note_event(CUstream stream, std::uint64_t life, std::uint64_t
   if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) return {errc::stream_capture_unsupported};
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return {errc::stream_capture_invalidated};
 
-  const std::lock_guard alone{noting_};
   CUevent event = nullptr;
   {
-    const std::lock_guard hold{ring_lock_};
+    std::unique_lock hold{ring_lock_};
+    await_turn(hold);
     if (!serves(stream, life) || services() != nullptr) return {moved_on};
     ring_.make_room();
     free_.reserve(ring_.capacity());
@@ -151,10 +152,30 @@ call_outcome lane::note_event(CUstream stream, std::uint64_t life, std::uint64_t
     is_noting_ = true;
   }
   const call_outcome noted = record(event, stream);
-  const std::lock_guard hold{ring_lock_};
-  is_noting_ = false;
-  if (noted.code == errc::success) ticket = push(to_mark(event));
+  bool others_wait = false;
+  {
+    const std::lock_guard hold{ring_lock_};
+    is_noting_ = false;
+    if (noted.code == errc::success) ticket = push(to_mark(event));
+    others_wait = waiting_to_note_ != 0;
+    if (others_wait) turns_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (others_wait) [[unlikely]] {
+    futex_wake(turns_, 1);
+  }
   return noted;
+}
+
+// One event after the other is recorded, so that tickets are in the order of the stream. A driver may take its time.
+void lane::await_turn(std::unique_lock<spin_lock>& hold) noexcept {
+  while (is_noting_) [[unlikely]] {
+      const std::uint32_t seen = turns_.load(std::memory_order_relaxed);
+      ++waiting_to_note_;
+      hold.unlock();
+      futex_wait(turns_, seen);
+      hold.lock();
+      --waiting_to_note_;
+    }
 }
 
 // Into an event that is made if there is none.

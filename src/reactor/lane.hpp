@@ -130,6 +130,7 @@ class lane {
     return attached_ && place_.stream == stream && (in == any_life || in == life());
   }
   [[nodiscard]] call_outcome note_event(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
+  void await_turn(std::unique_lock<spin_lock>& hold) noexcept;
   [[nodiscard]] call_outcome record(CUevent& event, CUstream stream) const;
   [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
@@ -155,7 +156,7 @@ class lane {
   reactor& home_;
   [[nodiscard]] const engine_services* services() const noexcept { return services_.load(std::memory_order_relaxed); }
 
-  // What makes a life changes with all locks held. A lane with a point in its ring stays what it is while polling_ is held.
+  // What makes a life changes with both locks held, and while nobody notes. A lane with a point in its ring stays what it is while polling_ is held.
   lane_place place_;
   std::atomic<const engine_services*> services_{nullptr};
   void* line_ = nullptr;  // the engine's
@@ -175,8 +176,7 @@ class lane {
     std::uint64_t what = 0;
   } pending_;  // what was asked about last
 
-  alignas(64) std::mutex noting_;  // keeps tickets in the order of the stream; held while the driver records
-  mutable spin_lock ring_lock_;    // guards the following, for a few nanoseconds at a time
+  alignas(64) mutable spin_lock ring_lock_;  // guards the following, for a few nanoseconds at a time
   mark_ring ring_;
   std::atomic<std::uint64_t> first_of_life_{0};
   std::atomic<std::uint64_t> life_{any_life};
@@ -187,10 +187,12 @@ class lane {
   std::atomic<bool> is_crowded_{false};
   bool arrived_ = false;  // the reactor looks at it
   bool attached_ = false;
-  bool is_noting_ = false;      // an event is being recorded that is in no ring yet
+  bool is_noting_ = false;      // an event is being recorded that is in no ring yet; nobody else does
   bool of_an_event_ = false;    // which is the program's
   bool event_is_left_ = false;  // no more
   bool pooled_ = false;
+  int waiting_to_note_ = 0;              // threads
+  std::atomic<std::uint32_t> turns_{0};  // how often they were called
 
   spin_lock arming_;
   std::atomic<std::uint64_t> armed_{0};  // the ticket that the engine is to tell of
