@@ -98,6 +98,12 @@ class chore_rounds {
   [[nodiscard]] bool has_done(epoch up_to) const noexcept { return done_through_ >= up_to; }
 
   void end(const round& now) noexcept { tell(now.end - 1, now); }
+  // There are no more rounds: nobody waits for any, nor will.
+  void end_all() noexcept {
+    run_through_ = std::numeric_limits<epoch>::max();
+    done_through_ = run_through_;
+    told_.notify_all();
+  }
   [[nodiscard]] bool wants_another(const round& last) const noexcept {
     return !queue_.empty() || epoch_.load(std::memory_order_relaxed) != last.end;
   }

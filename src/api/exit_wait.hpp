@@ -30,7 +30,7 @@ class exit_wait {
   void lose_patience() noexcept { in_vain_ = true; }
   // One more moment for objects of the program's that others have left?
   [[nodiscard]] bool has_time_for_others() noexcept { return take_for_others(patience); }
-  // All that others had left was done, after so long. That counts as one of the few only if they keep exit for long.
+  // All that others had left was done, so long after the last such moment. That counts as one of the few only if they keep exit for long.
   void others_are_done(std::chrono::steady_clock::duration after) noexcept {
     if (take_for_others(after)) ++granted_;
   }

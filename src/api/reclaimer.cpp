@@ -40,6 +40,23 @@ void say_that_captures_are_safe() noexcept {
   check_unraised(calls->cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode", {});
 }
 
+// Destroyed where exit() is called on weir's thread, by what a chore destroys, before anything else: nothing more is done, and
+// a static may join a thread that waits for it.
+class end_on_this_thread {
+ public:
+  explicit end_on_this_thread(chore_rounds& what) noexcept : of_{what} {}
+  end_on_this_thread(const end_on_this_thread&) = delete;
+  end_on_this_thread& operator=(const end_on_this_thread&) = delete;
+  ~end_on_this_thread() {
+    if (in_forked_child()) return;
+    const std::lock_guard hold{of_.lock()};
+    of_.end_all();
+  }
+
+ private:
+  chore_rounds& of_;
+};
+
 class reclaimer {
  public:
   // Chores come while statics are destroyed, and the thread looks at it until the process is gone.
@@ -73,7 +90,6 @@ class reclaimer {
   void drain_at_exit() noexcept {
     const bool for_own = exit_.begin();
     if (is_needless() || !start()) return;
-    const auto begun = std::chrono::steady_clock::now();
     std::unique_lock lock{rounds_.lock()};
     epoch mine = begin_round();
     for (; has_given_up(); mine = begin_round()) {
@@ -83,6 +99,7 @@ class reclaimer {
       const bool is_patient = exit_.has_patience();
       const bool only_devices = rounds_.has_run(mine);
       const std::uint64_t seen = rounds_.step();
+      const auto begun = std::chrono::steady_clock::now();
       const auto is_over = [&] { return is_patient ? rounds_.has_done(mine) : rounds_.has_run(mine); };
       if (rounds_.told().wait_for(lock, exit_wait::patience, is_over)) {
         if (!for_own) exit_.others_are_done(std::chrono::steady_clock::now() - begun);
@@ -166,6 +183,7 @@ class reclaimer {
   void run() {
     // Set here: a chore may ask for it before the thread that started this one goes on.
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    static thread_local const end_on_this_thread end{rounds_};
     rounds_.make([] { return say_that_captures_are_safe(), true; });
     microseconds pause = shortest_pause;
     for (;;) {
