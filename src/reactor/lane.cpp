@@ -90,9 +90,8 @@ void lane::tidy() noexcept {
   if (is_over) give_back_lane(*this);
 }
 
-// Where nobody waits, and so nobody asks, points are settled once there are twice as many as were left the last time: so
-// whatever of them is done, the questions are few beside the points. If the newest is done so are all; else half of what is
-// done is found.
+// Points that nobody asks for are settled once there are twice as many as were left the last time: so whatever of them is
+// done, the questions are few beside the points. If the newest is done so are all; else half of what is done is found.
 void lane::make_way() noexcept {
   std::uint64_t oldest = 0;
   std::uint64_t asked = 0;
@@ -113,9 +112,12 @@ void lane::make_way() noexcept {
   crowd_ = std::max(2 * ring_.size(), smallest_crowd);
 }
 
+// Points are settled from the front: few may be older than the one that the reactor's thread asks for.
+bool lane::are_asked_for() const noexcept { return first_awaited_ - ring_.begin() < crowd_ && home_.is_asking(); }
+
 std::uint64_t lane::push(std::uint64_t what) noexcept {
   const std::uint64_t ticket = ring_.push(what);
-  if (ring_.size() >= crowd_ && first_awaited_ == none) is_crowded_.store(true, std::memory_order_relaxed);
+  if (ring_.size() >= crowd_ && !are_asked_for()) is_crowded_.store(true, std::memory_order_relaxed);
   return ticket;
 }
 
@@ -129,6 +131,37 @@ call_outcome lane::note(CUstream stream, std::uint64_t life, std::uint64_t& tick
   return noted;
 }
 
+// One event after the other is recorded, so that tickets are in the order of the stream. A driver may take its time. Begins and
+// ends with ring_lock_ held, which others may have meanwhile.
+struct lane::turn {
+  explicit turn(lane& in) noexcept : of{in}, hold{in.ring_lock_} {
+    while (of.is_noting_) [[unlikely]] {
+        const std::uint32_t seen = of.turns_.load(std::memory_order_relaxed);
+        ++of.waiting_to_note_;
+        hold.unlock();
+        futex_wait(of.turns_, seen);
+        hold.lock();
+        --of.waiting_to_note_;
+      }
+    of.is_noting_ = true;
+  }
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+  ~turn() {
+    if (!hold.owns_lock()) hold.lock();
+    of.is_noting_ = false;
+    const bool others_wait = of.waiting_to_note_ != 0;
+    if (others_wait) of.turns_.fetch_add(1, std::memory_order_relaxed);
+    hold.unlock();
+    if (others_wait) [[unlikely]] {
+      futex_wake(of.turns_, 1);
+    }
+  }
+
+  lane& of;
+  std::unique_lock<spin_lock> hold;
+};
+
 call_outcome lane::note_event(CUstream stream, std::uint64_t life, std::uint64_t& ticket) {
   const driver_table& calls = driver();
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -138,44 +171,20 @@ call_outcome lane::note_event(CUstream stream, std::uint64_t life, std::uint64_t
   if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) return {errc::stream_capture_unsupported};
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED) return {errc::stream_capture_invalidated};
 
+  turn mine{*this};
+  if (!serves(stream, life) || services() != nullptr) return {moved_on};
+  ring_.make_room();
+  free_.reserve(ring_.capacity());
   CUevent event = nullptr;
-  {
-    std::unique_lock hold{ring_lock_};
-    await_turn(hold);
-    if (!serves(stream, life) || services() != nullptr) return {moved_on};
-    ring_.make_room();
-    free_.reserve(ring_.capacity());
-    if (!free_.empty()) {
-      event = free_.back();
-      free_.pop_back();
-    }
-    is_noting_ = true;
+  if (!free_.empty()) {
+    event = free_.back();
+    free_.pop_back();
   }
+  mine.hold.unlock();
   const call_outcome noted = record(event, stream);
-  bool others_wait = false;
-  {
-    const std::lock_guard hold{ring_lock_};
-    is_noting_ = false;
-    if (noted.code == errc::success) ticket = push(to_mark(event));
-    others_wait = waiting_to_note_ != 0;
-    if (others_wait) turns_.fetch_add(1, std::memory_order_relaxed);
-  }
-  if (others_wait) [[unlikely]] {
-    futex_wake(turns_, 1);
-  }
+  mine.hold.lock();
+  if (noted.code == errc::success) ticket = push(to_mark(event));
   return noted;
-}
-
-// One event after the other is recorded, so that tickets are in the order of the stream. A driver may take its time.
-void lane::await_turn(std::unique_lock<spin_lock>& hold) noexcept {
-  while (is_noting_) [[unlikely]] {
-      const std::uint32_t seen = turns_.load(std::memory_order_relaxed);
-      ++waiting_to_note_;
-      hold.unlock();
-      futex_wait(turns_, seen);
-      hold.lock();
-      --waiting_to_note_;
-    }
 }
 
 // Into an event that is made if there is none.

@@ -130,12 +130,13 @@ class lane {
     return attached_ && place_.stream == stream && (in == any_life || in == life());
   }
   [[nodiscard]] call_outcome note_event(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
-  void await_turn(std::unique_lock<spin_lock>& hold) noexcept;
+  struct turn;
   [[nodiscard]] call_outcome record(CUevent& event, CUstream stream) const;
   [[nodiscard]] call_outcome note_point(CUstream stream, std::uint64_t life, std::uint64_t& ticket);
   [[nodiscard]] errc query(std::uint64_t what) const noexcept;
   [[nodiscard]] errc ask_alone(std::uint64_t ticket, std::unique_lock<spin_lock> asking) noexcept;
   // With ring_lock_ held.
+  [[nodiscard]] bool are_asked_for() const noexcept;
   [[nodiscard]] std::uint64_t push(std::uint64_t what) noexcept;
   [[nodiscard]] bool owns_marks() const noexcept { return services_ == nullptr && (!of_an_event_ || event_is_left_); }
   void settle_through(std::uint64_t ticket, waiter_list& due) noexcept;

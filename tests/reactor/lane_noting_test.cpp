@@ -4,6 +4,7 @@
 #include <weir/completion.hpp>
 #include <weir/device.hpp>
 #include <weir/error.hpp>
+#include <weir/reactor.hpp>
 #include <weir/stream.hpp>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "api/completion_access.hpp"
+#include "driver/failing.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 #include "support/own_table.hpp"
@@ -30,24 +32,35 @@ using test::own_table;
 constexpr int threads = 4;
 constexpr int each = 500;
 
+detached await(completion c, std::atomic<int>& told) {
+  static_cast<void>(co_await c.outcome());
+  ++told;
+}
+
+std::atomic<int> recording{0};
+std::atomic<int> recorded{0};
+std::atomic<bool> overlaps{false};
+std::atomic<int> to_fail{0};
+std::atomic<bool> may_go_on{true};
+std::atomic<bool> is_asked{false};  // by other threads
+std::atomic<int> asked{0};          // by one that counts
+thread_local int place = 0;         // of what this thread has recorded last
+thread_local bool counts = false;
+
 // The driver takes a while to record, so that others come meanwhile.
 class LaneNoting : public ::testing::Test {
  protected:
-  static inline std::atomic<int> recording{0};
-  static inline std::atomic<int> recorded{0};
-  static inline std::atomic<bool> overlaps{false};
-  static inline std::atomic<int> to_fail{0};
-  static inline std::atomic<int> asked{0};
-  static inline thread_local int place = 0;  // of what this thread has recorded last
-  static inline thread_local bool counts = false;
-
-  void SetUp() override { recorded = 0; }
+  void SetUp() override {
+    recorded = 0;
+    is_asked = false;
+  }
 
   const own_table table{[](driver_table& t) {
     t.cuEventRecord = [](abi::CUevent event, abi::CUstream stream) {
       if (++recording != 1) overlaps = true;
       place = ++recorded;
-      std::this_thread::yield();
+      do std::this_thread::yield();
+      while (!may_go_on);
       const bool fails = to_fail > 0 && to_fail-- > 0;
       const abi::CUresult answer =
           fails ? abi::CUDA_ERROR_OUT_OF_MEMORY : own_table::below().cuEventRecord(event, stream);
@@ -55,7 +68,11 @@ class LaneNoting : public ::testing::Test {
       return answer;
     };
     t.cuEventQuery = [](abi::CUevent event) {
-      if (counts) ++asked;
+      if (counts) {
+        ++asked;
+      } else {
+        is_asked = true;
+      }
       return own_table::below().cuEventQuery(event);
     };
   }};
@@ -109,23 +126,94 @@ TEST_F(LaneNoting, GoesOnAfterOneThatFails) {
   s.completion().wait();
 }
 
-detached await(completion c, std::atomic<int>& told) {
-  static_cast<void>(co_await c.outcome());
-  ++told;
+// Who comes to his turn when the lane has ended passes it on.
+TEST_F(LaneNoting, EndsForAllWhereTheLaneDoes) {
+  for (int round = 0; round < 20; ++round) {
+    const stream t{device{}};
+    lane& in = *completion_access::where(t.completion());
+    const std::uint64_t life = in.life();
+    may_go_on = false;
+    const int before = recorded;
+    std::atomic<int> come{0};
+    std::atomic<int> refused{0};
+    std::vector<std::jthread> all;
+    for (int k = 0; k < threads; ++k) {
+      all.emplace_back([&] {
+        std::uint64_t ticket = 0;
+        ++come;
+        if (in.note(t.get(), life, ticket).code == lane::moved_on) ++refused;
+      });
+    }
+    while (come != threads || recorded == before) std::this_thread::yield();
+    for (int i = 0; i < 1'000; ++i) std::this_thread::yield();
+    in.detach();
+    may_go_on = true;
+    all.clear();
+    EXPECT_EQ(refused, threads - 1);
+  }
 }
 
-// For that somebody asks already.
-TEST_F(LaneNoting, AsksNothingWhereSomebodyWaits) {
-  gate held{s};
-  std::atomic<int> told{0};
-  await(s.completion(), told);
+// Asks of this thread, as so many points are noted.
+int questions_beside(const stream& s) {
   counts = true;
   asked = 0;
   for (int i = 0; i < each; ++i) static_cast<void>(s.completion());
   counts = false;
-  EXPECT_EQ(asked, 0);
+  return asked;
+}
+
+// For that the reactor's thread asks already, all the time but for moments.
+TEST_F(LaneNoting, HardlyAsksWhereSomebodyWaits) {
+  gate held{s};
+  std::atomic<int> told{0};
+  await(s.completion(), told);
+  while (!is_asked) std::this_thread::yield();
+  EXPECT_LE(questions_beside(s), 10);
   held.open();
   while (told == 0) std::this_thread::yield();
+}
+
+// Who always waits for the newest point, and gives up the one before, has nobody ask for older ones, which may be done.
+TEST_F(LaneNoting, AsksForManyThatAreOlderThanWhatSomebodyWaitsFor) {
+  gate held{s};
+  completion_waiter waiting[2];
+  for (completion_waiter& who : waiting) who.told = [](completion_waiter&, errc) noexcept {};
+  completion c = s.completion();
+  lane& in = *completion_access::where(c);
+  ASSERT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[0]));
+  counts = true;
+  asked = 0;
+  for (int i = 1; i < each; ++i) {
+    c = s.completion();
+    ASSERT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[i % 2]));
+    ASSERT_TRUE(take_back(in, waiting[(i + 1) % 2]));
+  }
+  counts = false;
+  EXPECT_GE(asked, 1);
+  EXPECT_TRUE(take_back(in, waiting[(each - 1) % 2]));
+}
+
+TEST(LaneNotingBesideADrive, KeepsFewPointsUntilItPolls) {
+  constexpr int burst = 2'000;
+  constexpr int few = 200;
+  const failing_table calls;
+  const auto live_events = [&] {
+    return calls.count(&driver_table::cuEventCreate) - calls.count(&driver_table::cuEventDestroy_v2);
+  };
+  const device gpu;
+  reactor_drive drive{gpu};
+  const stream s{gpu};
+  std::atomic<int> told{0};
+  gate held{s};
+  await(s.completion(), told);
+  held.open();
+  s.sync();
+  const int before = live_events();
+  for (int i = 0; i < burst; ++i) static_cast<void>(s.completion());
+  s.sync();
+  for (int i = 0; i < burst; ++i) static_cast<void>(s.completion());
+  EXPECT_LE(live_events() - before, burst + few);
+  while (told == 0) drive.poll();
 }
 
 }  // namespace
