@@ -49,6 +49,8 @@ class chore_rounds {
 
   [[nodiscard]] std::size_t unfinished() const noexcept { return unfinished_.load(std::memory_order_acquire); }
 
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_.load(std::memory_order_relaxed); }
+
   // What the thread does, counted, twice; odd while that waits for nothing but the driver.
   [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
   // Has it been in one call of the driver's since then?
@@ -100,6 +102,7 @@ class chore_rounds {
   void end(const round& now) noexcept { tell(now.end - 1, now); }
   // There are no more rounds: nobody waits for any, nor will.
   void end_all() noexcept {
+    has_ended_ = true;
     run_through_ = std::numeric_limits<epoch>::max();
     done_through_ = run_through_;
     told_.notify_all();
@@ -187,6 +190,7 @@ class chore_rounds {
   std::atomic<std::uint64_t> step_{0};
   std::atomic<bool> in_program_{false};
   std::atomic<epoch> held_through_{0};
+  std::atomic<bool> has_ended_{false};
 
   // The thread's own.
   chore_list later_;  // what could not be done yet

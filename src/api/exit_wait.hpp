@@ -1,6 +1,7 @@
 // api/exit_wait.hpp - how long the end of the process waits for what is left to weir's own thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -19,20 +20,28 @@ class exit_wait {
   static constexpr int enough_to_lose_patience = 3;
   static constexpr int enough_to_give_up = 4;
 
-  // On the thread that ends the process, each time that it begins to wait. Is it for what that has left, or for what was left
+  // On the thread that ends the process, if that is known before the first wait, which then comes with what others leave.
+  void may_have_begun() noexcept {
+    thread_ = std::this_thread::get_id();
+    asked_ = false;
+  }
+
+  // On that thread, each time that it begins to wait. Is it for what that has left, or for what was left
   // before? If not it is for what others have left meanwhile.
   [[nodiscard]] bool begin() noexcept {
     thread_ = std::this_thread::get_id();
+    has_begun_ = true;
     asked_ = false;
     return std::exchange(own_is_due_, false);
   }
+  [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   [[nodiscard]] bool has_patience() const noexcept { return !in_vain_; }
   void lose_patience() noexcept { in_vain_ = true; }
   // One more moment for objects of the program's that others have left?
   [[nodiscard]] bool has_time_for_others() noexcept { return take_for_others(patience); }
   // All that others had left was done, so long after the last such moment. That counts as one of the few only if they keep exit for long.
   void others_are_done(std::chrono::steady_clock::duration after) noexcept {
-    if (take_for_others(after)) ++granted_;
+    if (take_for_others(std::max<std::chrono::steady_clock::duration>(after, shortest))) ++granted_;
   }
 
   // From any thread, which has left something: is another wait to be asked for, before statics are destroyed that have been
@@ -46,11 +55,15 @@ class exit_wait {
   }
 
  private:
+  // Counted for what takes no time, of which others may leave any number.
+  static constexpr std::chrono::milliseconds shortest{1};
+
   bool take_for_others(std::chrono::steady_clock::duration time) noexcept {
     for_others_ -= time;
     return for_others_ > std::chrono::steady_clock::duration::zero();
   }
 
+  std::atomic<bool> has_begun_{false};
   std::atomic<bool> in_vain_{false};
   std::atomic<bool> asked_{true};  // the first one is, with the thread
   std::atomic<std::thread::id> thread_{};

@@ -13,6 +13,8 @@
 
 #include <weir/deferred.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -20,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace weir {
 namespace detail {
@@ -40,21 +43,25 @@ void say_that_captures_are_safe() noexcept {
   check_unraised(calls->cuThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode", {});
 }
 
-// Destroyed where exit() is called on weir's thread, by what a chore destroys, before anything else: nothing more is done, and
-// a static may join a thread that waits for it.
+// Destroyed where exit() is called on weir's thread, by what a chore destroys, before any static: nothing more is done, and a
+// static may join a thread that waits for it. Where the process is being ended already it is left to whoever does that.
 class end_on_this_thread {
  public:
-  explicit end_on_this_thread(chore_rounds& what) noexcept : of_{what} {}
+  end_on_this_thread(chore_rounds& what, const exit_wait& of_process) noexcept : of_{what}, exit_{of_process} {}
   end_on_this_thread(const end_on_this_thread&) = delete;
   end_on_this_thread& operator=(const end_on_this_thread&) = delete;
   ~end_on_this_thread() {
     if (in_forked_child()) return;
-    const std::lock_guard hold{of_.lock()};
-    of_.end_all();
+    {
+      const std::lock_guard hold{of_.lock()};
+      of_.end_all();
+    }
+    while (exit_.has_begun()) ::pause();
   }
 
  private:
   chore_rounds& of_;
+  const exit_wait& exit_;
 };
 
 class reclaimer {
@@ -75,7 +82,9 @@ class reclaimer {
     if (exit_.wants_another()) have_exit_drain();
   }
 
-  [[nodiscard]] std::size_t unfinished() const noexcept { return in_forked_child() ? 0 : rounds_.unfinished(); }
+  [[nodiscard]] std::size_t unfinished() const noexcept {
+    return in_forked_child() || rounds_.has_ended() ? 0 : rounds_.unfinished();
+  }
 
   // Waits until all that has been left so far, with what that leaves, is done but for what waits for a capture.
   void drain() noexcept {
@@ -89,7 +98,10 @@ class reclaimer {
   // The same but for what waits for a device longer than exit has patience, for any reason.
   void drain_at_exit() noexcept {
     const bool for_own = exit_.begin();
-    if (is_needless() || !start()) return;
+    if (is_needless() || !start()) {
+      if (!for_own) exit_.others_are_done({});
+      return;
+    }
     std::unique_lock lock{rounds_.lock()};
     epoch mine = begin_round();
     for (; has_given_up(); mine = begin_round()) {
@@ -111,6 +123,7 @@ class reclaimer {
       if (only_devices || at_one_call == exit_wait::enough_to_lose_patience) exit_.lose_patience();
       if (at_one_call < exit_wait::enough_to_give_up) continue;
       if (gives_up(seen, mine)) return;
+      at_one_call = 0;
       mine = begin_round();
     }
   }
@@ -118,6 +131,8 @@ class reclaimer {
   [[nodiscard]] bool is_this_thread() const noexcept {
     return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
   }
+
+  void exit_may_have_begun() noexcept { exit_.may_have_begun(); }
 
   [[nodiscard]] bool may_wait_for_device() const noexcept { return !is_this_thread() || exit_.has_patience(); }
 
@@ -183,7 +198,7 @@ class reclaimer {
   void run() {
     // Set here: a chore may ask for it before the thread that started this one goes on.
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    static thread_local const end_on_this_thread end{rounds_};
+    static thread_local const end_on_this_thread end{rounds_, exit_};
     rounds_.make([] { return say_that_captures_are_safe(), true; });
     microseconds pause = shortest_pause;
     for (;;) {
@@ -215,6 +230,16 @@ class reclaimer {
   std::optional<std::uint64_t> given_up_;  // that step of weir's thread; of the thread that ends the process
 };
 
+// Destroyed on the main thread by exit(), before any static; or by pthread_exit().
+struct end_of_main_thread {
+  end_of_main_thread() = default;
+  end_of_main_thread(const end_of_main_thread&) = delete;
+  end_of_main_thread& operator=(const end_of_main_thread&) = delete;
+  ~end_of_main_thread() {
+    if (!in_forked_child()) reclaimer::instance().exit_may_have_begun();
+  }
+};
+
 // After all that is left with std::atexit(), and after the destructors of statics.
 [[gnu::destructor]] void drain_at_last() noexcept {
   if (!in_forked_child()) reclaimer::instance().drain_at_exit();
@@ -230,6 +255,12 @@ void leave_chore(chore& what) noexcept {
 void leave_program_chore(chore& what) noexcept {
   what.of_program = true;
   reclaimer::instance().leave(what);
+}
+
+void expect_exit_here() noexcept {
+  static thread_local constinit bool is_done = false;
+  if (std::exchange(is_done, true) || ::gettid() != ::getpid()) return;
+  static thread_local const end_of_main_thread end;
 }
 
 bool may_wait_for_device() noexcept { return reclaimer::instance().may_wait_for_device(); }

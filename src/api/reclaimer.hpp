@@ -20,6 +20,10 @@ void leave_chore(chore& what) noexcept;
 // The same where it ends objects of the program's. Exit waits for those however long they take, and for a driver's call not.
 void leave_program_chore(chore& what) noexcept;
 
+// On threads that have work whose chores others leave. If it is the main one it will be known there that statics may be
+// destroyed, before any is that is there by then: what others leave from then on is waited for before older statics are.
+void expect_exit_here() noexcept;
+
 // A chore made of a function object.
 template <class F>
 struct chore_of final : chore {

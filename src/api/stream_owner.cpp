@@ -9,6 +9,7 @@
 #include "api/make_current.hpp"
 #include "api/may_wait.hpp"
 #include "api/primary_context.hpp"
+#include "api/reclaimer.hpp"
 #include "api/stream_state.hpp"
 
 #include <memory>
@@ -77,6 +78,7 @@ stream::stream(context_ref context, stream_options options, call_site at)
       made,
       {context.get(), gpu.ordinal(), options.priority, blocking, next_number(), detail::hold_green(context.get())}};
   handle_ = made;
+  detail::expect_exit_here();
 }
 
 stream stream::adopt(CUstream_st* handle, call_site at) {

@@ -5,10 +5,12 @@
 #include <weir/pinned_buffer.hpp>
 #include <weir/stream.hpp>
 
+#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -29,20 +31,21 @@ std::atomic<bool> may_exit{false};
 std::atomic<bool> exits{false};
 
 struct exits_at_its_end {
-  exits_at_its_end() = default;
+  explicit exits_at_its_end(int with) : status{with} {}
   exits_at_its_end(const exits_at_its_end&) = delete;
   exits_at_its_end& operator=(const exits_at_its_end&) = delete;
   ~exits_at_its_end() {
     while (!may_exit) std::this_thread::yield();
     exits = true;
-    std::exit(0);
+    std::exit(status);
   }
+  int status;
 };
 
 // A process ends once: this thread does not end it too.
 [[noreturn]] void exit_on_weirs_thread() {
   const stream s{device{}};
-  launch_host(s, [held = std::make_shared<exits_at_its_end>()] {});
+  launch_host(s, [held = std::make_shared<exits_at_its_end>(0)] {});
   s.sync();
   for (;;) ::pause();
 }
@@ -85,9 +88,59 @@ TEST(DeferredExitWithin, LeavesNothingToWaitForAfterwards) {
         std::this_thread::yield();
       memory.reset();
       drain_deferred();
-      drain_deferred();
+      while (deferred_count() != 0) std::this_thread::yield();
     }};
     exit_on_weirs_thread();
+  });
+}
+
+std::atomic<bool> newer_is_gone{false};
+struct newer_static {
+  newer_static() = default;
+  newer_static(const newer_static&) = delete;
+  newer_static& operator=(const newer_static&) = delete;
+  ~newer_static() {
+    const auto begun = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{50}) std::this_thread::yield();
+    newer_is_gone = true;
+  }
+};
+struct older_static {
+  older_static() = default;
+  older_static(const older_static&) = delete;
+  older_static& operator=(const older_static&) = delete;
+  ~older_static() {
+    if (!newer_is_gone) std::_Exit(3);
+  }
+};
+struct newest_static {
+  newest_static() = default;
+  newest_static(const newest_static&) = delete;
+  newest_static& operator=(const newest_static&) = delete;
+  ~newest_static() { may_exit = true; }
+};
+
+// Newer C libraries do not let a second exit() begin at all.
+bool is_exit_locked() {
+  int minor = 0;
+  return std::sscanf(::gnu_get_libc_version(), "2.%d", &minor) == 1 && minor >= 41;
+}
+
+// Statics are destroyed by one thread, and with its status.
+TEST(DeferredExitWithin, IsLeftToWhoeverEndsTheProcessAlready) {
+  if (is_exit_locked()) GTEST_SKIP() << "the C library hangs, whatever weir does";
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    static const older_static older;
+    static const newer_static newer;
+    const stream s{device{}};
+    launch_host(s, [held = std::make_shared<int>(1)] {});
+    s.sync();
+    drain_deferred();  // weir's thread has begun
+    static const newest_static newest;
+    launch_host(s, [held = std::make_shared<exits_at_its_end>(1)] {});
+    s.sync();
+    return true;
   });
 }
 
