@@ -27,19 +27,29 @@ namespace {
 // A process that hangs at its end is killed, and its test fails.
 constexpr unsigned seconds_to_end = 30;
 
+using std::chrono::milliseconds;
+
+constexpr milliseconds a_while{50};
+void take(milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
 std::atomic<bool> may_exit{false};
 std::atomic<bool> exits{false};
 
 struct exits_at_its_end {
-  explicit exits_at_its_end(int with) : status{with} {}
+  explicit exits_at_its_end(int with, milliseconds late = milliseconds{0}) : status{with}, after{late} {}
   exits_at_its_end(const exits_at_its_end&) = delete;
   exits_at_its_end& operator=(const exits_at_its_end&) = delete;
   ~exits_at_its_end() {
     while (!may_exit) std::this_thread::yield();
+    take(after);
     exits = true;
     std::exit(status);
   }
   int status;
+  milliseconds after;
 };
 
 // A process ends once: this thread does not end it too.
@@ -81,11 +91,10 @@ TEST(DeferredExitWithin, LeavesNothingToWaitForAfterwards) {
   test::in_a_fresh_process([]() -> bool {
     alarm(seconds_to_end);
     static const joins waits{[] {
-      const auto begun = std::chrono::steady_clock::now();
       std::optional<pinned_buffer<int>> memory{std::in_place, 1};
       may_exit = true;
-      while (!exits || std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{20})
-        std::this_thread::yield();
+      while (!exits) std::this_thread::yield();
+      take(a_while);
       memory.reset();
       drain_deferred();
       while (deferred_count() != 0) std::this_thread::yield();
@@ -100,8 +109,7 @@ struct newer_static {
   newer_static(const newer_static&) = delete;
   newer_static& operator=(const newer_static&) = delete;
   ~newer_static() {
-    const auto begun = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds{50}) std::this_thread::yield();
+    take(a_while);
     newer_is_gone = true;
   }
 };
@@ -113,11 +121,17 @@ struct older_static {
     if (!newer_is_gone) std::_Exit(3);
   }
 };
+// Has the process, which ends, wait for what calls exit() too.
 struct newest_static {
   newest_static() = default;
   newest_static(const newest_static&) = delete;
   newest_static& operator=(const newest_static&) = delete;
-  ~newest_static() { may_exit = true; }
+  ~newest_static() {
+    may_exit = true;
+    launch_host(s, [held = std::make_shared<exits_at_its_end>(1, 2 * a_while)] {});
+    s.sync();
+  }
+  stream s{device{}};
 };
 
 // Newer C libraries do not let a second exit() begin at all.
@@ -133,13 +147,7 @@ TEST(DeferredExitWithin, IsLeftToWhoeverEndsTheProcessAlready) {
     alarm(seconds_to_end);
     static const older_static older;
     static const newer_static newer;
-    const stream s{device{}};
-    launch_host(s, [held = std::make_shared<int>(1)] {});
-    s.sync();
-    drain_deferred();  // weir's thread has begun
     static const newest_static newest;
-    launch_host(s, [held = std::make_shared<exits_at_its_end>(1)] {});
-    s.sync();
     return true;
   });
 }
