@@ -24,6 +24,7 @@ class exit_wait {
   void may_have_begun() noexcept {
     thread_ = std::this_thread::get_id();
     asked_ = false;
+    own_asked_ = false;
   }
 
   // On that thread, each time that it begins to wait. Is it for what that has left, or for what was left
@@ -32,8 +33,11 @@ class exit_wait {
     thread_ = std::this_thread::get_id();
     has_begun_ = true;
     asked_ = false;
+    own_asked_ = false;
     return std::exchange(own_is_due_, false);
   }
+  // Nobody else may end the process any more.
+  void has_begun_now() noexcept { has_begun_ = true; }
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   [[nodiscard]] bool has_patience() const noexcept { return !in_vain_; }
   void lose_patience() noexcept { in_vain_ = true; }
@@ -48,7 +52,10 @@ class exit_wait {
   // there for longer? Other threads may go on leaving chores for ever, so they are granted a few; the last wait of all is
   // for what they have left after these.
   [[nodiscard]] bool wants_another() noexcept {
-    if (std::this_thread::get_id() == thread_) return !std::exchange(own_is_due_, true);
+    if (std::this_thread::get_id() == thread_) {
+      own_is_due_ = true;
+      return !std::exchange(own_asked_, true);
+    }
     if (asked_ || granted_ <= 0 || asked_.exchange(true)) return false;
     --granted_;
     return true;
@@ -71,6 +78,7 @@ class exit_wait {
 
   // That thread's.
   bool own_is_due_ = true;
+  bool own_asked_ = true;  // as asked_
   std::chrono::steady_clock::duration for_others_ = std::chrono::seconds{2};
 };
 

@@ -132,7 +132,11 @@ class reclaimer {
     return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
   }
 
-  void exit_may_have_begun() noexcept { exit_.may_have_begun(); }
+  // What is left with std::atexit() now comes before all statics, if this is exit().
+  void exit_may_have_begun() noexcept {
+    exit_.may_have_begun();
+    call_at_exit([] { instance().exit_.has_begun_now(); });
+  }
 
   [[nodiscard]] bool may_wait_for_device() const noexcept { return !is_this_thread() || exit_.has_patience(); }
 
@@ -230,7 +234,7 @@ class reclaimer {
   std::optional<std::uint64_t> given_up_;  // that step of weir's thread; of the thread that ends the process
 };
 
-// Destroyed on the main thread by exit(), before any static; or by pthread_exit().
+// Destroyed on the main thread by exit(), before any static; by some C libraries at its end, too.
 struct end_of_main_thread {
   end_of_main_thread() = default;
   end_of_main_thread(const end_of_main_thread&) = delete;
@@ -262,6 +266,8 @@ void expect_exit_here() noexcept {
   if (std::exchange(is_done, true) || ::gettid() != ::getpid()) return;
   static thread_local const end_of_main_thread end;
 }
+
+[[gnu::constructor]] static void expect_exit_of_main_thread() noexcept { expect_exit_here(); }
 
 bool may_wait_for_device() noexcept { return reclaimer::instance().may_wait_for_device(); }
 

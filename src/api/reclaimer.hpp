@@ -20,8 +20,9 @@ void leave_chore(chore& what) noexcept;
 // The same where it ends objects of the program's. Exit waits for those however long they take, and for a driver's call not.
 void leave_program_chore(chore& what) noexcept;
 
-// On threads that have work whose chores others leave. If it is the main one it will be known there that statics may be
-// destroyed, before any is that is there by then: what others leave from then on is waited for before older statics are.
+// From any thread, before the end of the process. On the main one it will be known there that statics may be destroyed before
+// any is: what is left from then on is waited for before older statics are. Where weir is loaded later the main thread may not
+// be the one that does.
 void expect_exit_here() noexcept;
 
 // A chore made of a function object.

@@ -39,17 +39,15 @@ std::atomic<bool> may_exit{false};
 std::atomic<bool> exits{false};
 
 struct exits_at_its_end {
-  explicit exits_at_its_end(int with, milliseconds late = milliseconds{0}) : status{with}, after{late} {}
+  explicit exits_at_its_end(int with) : status{with} {}
   exits_at_its_end(const exits_at_its_end&) = delete;
   exits_at_its_end& operator=(const exits_at_its_end&) = delete;
   ~exits_at_its_end() {
     while (!may_exit) std::this_thread::yield();
-    take(after);
     exits = true;
     std::exit(status);
   }
   int status;
-  milliseconds after;
 };
 
 // A process ends once: this thread does not end it too.
@@ -121,17 +119,11 @@ struct older_static {
     if (!newer_is_gone) std::_Exit(3);
   }
 };
-// Has the process, which ends, wait for what calls exit() too.
 struct newest_static {
   newest_static() = default;
   newest_static(const newest_static&) = delete;
   newest_static& operator=(const newest_static&) = delete;
-  ~newest_static() {
-    may_exit = true;
-    launch_host(s, [held = std::make_shared<exits_at_its_end>(1, 2 * a_while)] {});
-    s.sync();
-  }
-  stream s{device{}};
+  ~newest_static() { may_exit = true; }
 };
 
 // Newer C libraries do not let a second exit() begin at all.
@@ -145,9 +137,15 @@ TEST(DeferredExitWithin, IsLeftToWhoeverEndsTheProcessAlready) {
   if (is_exit_locked()) GTEST_SKIP() << "the C library hangs, whatever weir does";
   test::in_a_fresh_process([] {
     alarm(seconds_to_end);
+    const stream s{device{}};
+    launch_host(s, [held = std::make_shared<int>(1)] {});
+    s.sync();
+    drain_deferred();  // weir's thread is there before all statics
     static const older_static older;
     static const newer_static newer;
     static const newest_static newest;
+    launch_host(s, [held = std::make_shared<exits_at_its_end>(1)] {});
+    s.sync();
     return true;
   });
 }

@@ -128,6 +128,34 @@ TEST(ExitWait, IsForAllBeforeStaticsThatAreYoungerThanWeirsThread) {
   });
 }
 
+// Nobody but the main thread leaves anything here.
+struct leaves_of_itself {
+  leaves_of_itself() = default;
+  leaves_of_itself(const leaves_of_itself&) = delete;
+  leaves_of_itself& operator=(const leaves_of_itself&) = delete;
+  ~leaves_of_itself() {
+    auto* const held = new detail::chore;
+    held->run = [](detail::chore& self) noexcept {
+      delete &self;
+      static_cast<void>(slow_to_end{6 * brief});
+      return detail::chore_result::done;
+    };
+    detail::leave_program_chore(*held);
+  }
+};
+
+TEST(ExitWait, IsForWhatTheMainThreadLeavesBeforeStaticsThatAreYoungerThanWeirsThread) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    begin_weirs_thread();
+    last_of_all.wanted = 2;
+    static const sets_an_end older;
+    static const leaves_of_itself second;
+    static const leaves_of_itself first;
+    return true;
+  });
+}
+
 // Whose end ends the process well.
 struct ends_well {
   ends_well() = default;
