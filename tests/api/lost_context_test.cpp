@@ -16,6 +16,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -117,7 +118,8 @@ TEST_F(LostContext, CallbacksComeAndHostFunctionsDoNot) {
     launch_host_once(s, [w = witness{once}] { w.ran(); });
     held.open();
     static_cast<void>(result_of([&] { s.sync(); }));
-    drain_deferred();
+    // Which does not wait for what comes behind the failure.
+    while (callback.destructions + function.destructions + once.destructions < 3) std::this_thread::yield();
     return WEIR_HOLDS(callback.runs == 1) && WEIR_HOLDS(answers == std::vector{errc::illegal_address}) &&
            WEIR_HOLDS(function.runs == 0) && WEIR_HOLDS(once.runs == 0) && WEIR_HOLDS(callback.destructions == 1) &&
            WEIR_HOLDS(function.destructions == 1) && WEIR_HOLDS(once.destructions == 1);
