@@ -226,6 +226,7 @@ TEST(ExitWait, IsForAllMemoryThatNothingUses) {
     };
     detail::table_in_use = &slower;
     static std::vector<pinned_buffer<int>> unused;
+    unused.reserve(many);
     for (int i = 0; i < many; ++i) unused.emplace_back(1);
     return true;
   });

@@ -85,6 +85,7 @@ TEST_F(LaneNoting, IsInTheOrderOfTheStream) {
   std::vector<ticket_and_place> seen[threads];
   {
     std::vector<std::jthread> all;
+    all.reserve(threads);
     for (auto& mine : seen) {
       all.emplace_back([&] {
         for (int i = 0; i < each; ++i) {
@@ -106,6 +107,7 @@ TEST_F(LaneNoting, GoesOnAfterOneThatFails) {
   std::atomic<int> failed{0};
   {
     std::vector<std::jthread> all;
+    all.reserve(threads);
     for (int k = 0; k < threads; ++k) {
       all.emplace_back([&] {
         for (int i = 0; i < each; ++i) {
@@ -137,6 +139,7 @@ TEST_F(LaneNoting, EndsForAllWhereTheLaneDoes) {
     std::atomic<int> come{0};
     std::atomic<int> refused{0};
     std::vector<std::jthread> all;
+    all.reserve(threads);
     for (int k = 0; k < threads; ++k) {
       all.emplace_back([&] {
         std::uint64_t ticket = 0;
