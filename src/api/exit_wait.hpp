@@ -20,15 +20,15 @@ class exit_wait {
   static constexpr int enough_to_lose_patience = 3;
   static constexpr int enough_to_give_up = 4;
 
-  // On the thread that ends the process, if that is known before the first wait, which then comes with what others leave.
+  // On the thread that ends the process, if that is known before the first wait, which then comes with what is left next.
   void may_have_begun() noexcept {
     thread_ = std::this_thread::get_id();
     asked_ = false;
     own_asked_ = false;
   }
 
-  // On that thread, each time that it begins to wait. Is it for what that has left, or for what was left
-  // before? If not it is for what others have left meanwhile.
+  // On that thread, each time that it begins to wait. Is it for what that has left, or for what was left before? If not it is
+  // for what others have left meanwhile.
   [[nodiscard]] bool begin() noexcept {
     thread_ = std::this_thread::get_id();
     has_begun_ = true;
@@ -43,7 +43,8 @@ class exit_wait {
   void lose_patience() noexcept { in_vain_ = true; }
   // One more moment for objects of the program's that others have left?
   [[nodiscard]] bool has_time_for_others() noexcept { return take_for_others(patience); }
-  // All that others had left was done, so long after the last such moment. That counts as one of the few only if they keep exit for long.
+  // All that others had left was done, so long after the last such moment. That counts as one of the few only if they keep
+  // exit for long.
   void others_are_done(std::chrono::steady_clock::duration after) noexcept {
     if (take_for_others(std::max<std::chrono::steady_clock::duration>(after, shortest))) ++granted_;
   }
