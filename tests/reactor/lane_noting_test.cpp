@@ -176,24 +176,36 @@ TEST_F(LaneNoting, HardlyAsksWhereSomebodyWaits) {
   while (told == 0) std::this_thread::yield();
 }
 
-// Who always waits for the newest point, and gives up the one before, has nobody ask for older ones, which may be done.
-TEST_F(LaneNoting, AsksForManyThatAreOlderThanWhatSomebodyWaitsFor) {
-  gate held{s};
+// Asks of this thread, as so many points are noted, of which it always waits for the newest, and gives up the one before.
+int questions_of_one_who_moves_on(const stream& s) {
   completion_waiter waiting[2];
   for (completion_waiter& who : waiting) who.told = [](completion_waiter&, errc) noexcept {};
   completion c = s.completion();
   lane& in = *completion_access::where(c);
-  ASSERT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[0]));
+  EXPECT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[0]));
   counts = true;
   asked = 0;
   for (int i = 1; i < each; ++i) {
     c = s.completion();
-    ASSERT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[i % 2]));
-    ASSERT_TRUE(take_back(in, waiting[(i + 1) % 2]));
+    EXPECT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[i % 2]));
+    EXPECT_TRUE(take_back(in, waiting[(i + 1) % 2]));
   }
   counts = false;
-  EXPECT_GE(asked, 1);
   EXPECT_TRUE(take_back(in, waiting[(each - 1) % 2]));
+  return asked;
+}
+
+// Nobody else asks for the older points, which may be done. Only where the reactor's thread is in the middle of a question
+// does this one have to pass; of a stream that is new it is in none.
+TEST_F(LaneNoting, AsksForManyThatAreOlderThanWhatSomebodyWaitsFor) {
+  constexpr int rounds = 100;
+  int questions = 0;
+  for (int i = 0; i < rounds && questions == 0; ++i) {
+    const stream held_one{device{}};
+    gate held{held_one};
+    questions = questions_of_one_who_moves_on(held_one);
+  }
+  EXPECT_GE(questions, 1);
 }
 
 TEST(LaneNotingBesideADrive, KeepsFewPointsUntilItPolls) {
