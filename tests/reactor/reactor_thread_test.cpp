@@ -6,6 +6,7 @@
 #include <weir/stream.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -57,15 +58,18 @@ bool sleeps_through_what_nobody_awaits(bool asked) {
   while (!called) std::this_thread::yield();
   if (!WEIR_HOLDS(times_asleep() > 0)) return false;
   // It may still be about to fall asleep at first; one that looks from time to time would be awake in each of the attempts.
+  // Each takes a while, and not a number of rounds: on a busy machine a round may take a thousand times as long.
+  using clock = std::chrono::steady_clock;
   constexpr int attempts = 10;
-  constexpr int rounds = 20'000;
+  constexpr std::chrono::milliseconds a_while{40};
   for (int i = 0; i < attempts; ++i) {
     const long before = times_asleep();
     const int questions = asked ? calls->count(&driver_table::cuEventQuery) : 0;
-    for (int k = 0; k < rounds; ++k) {
-      fill(s, x, k);
+    const clock::time_point until = clock::now() + a_while;
+    do {
+      fill(s, x, i);
       s.sync();
-    }
+    } while (clock::now() < until);
     if (times_asleep() == before && (!asked || calls->count(&driver_table::cuEventQuery) == questions)) return true;
   }
   return WEIR_HOLDS(!"woken in each attempt, though nobody awaited anything");
