@@ -7,6 +7,8 @@
 #include <weir/reactor.hpp>
 #include <weir/stream.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -18,6 +20,7 @@
 
 #include "api/completion_access.hpp"
 #include "driver/failing.hpp"
+#include "support/asleep.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 #include "support/own_table.hpp"
@@ -28,9 +31,11 @@ namespace {
 using test::detached;
 using test::gate;
 using test::own_table;
+using test::wait_until_asleep;
 
 constexpr int threads = 4;
-constexpr int each = 500;
+constexpr int each = 100;
+constexpr int points = 500;
 
 detached await(completion c, std::atomic<int>& told) {
   static_cast<void>(co_await c.outcome());
@@ -42,15 +47,18 @@ std::atomic<int> recorded{0};
 std::atomic<bool> overlaps{false};
 std::atomic<int> to_fail{0};
 std::atomic<bool> may_go_on{true};
-std::atomic<bool> is_asked{false};  // by other threads
+std::atomic<pid_t> recorder{0};     // the thread that records
+std::atomic<bool> is_asked{false};  // by other threads than the test's own
 std::atomic<int> asked{0};          // by one that counts
 thread_local int place = 0;         // of what this thread has recorded last
+thread_local bool is_of_test = false;
 thread_local bool counts = false;
 
 // The driver takes a while to record, so that others come meanwhile.
 class LaneNoting : public ::testing::Test {
  protected:
   void SetUp() override {
+    is_of_test = true;
     recorded = 0;
     is_asked = false;
   }
@@ -58,6 +66,7 @@ class LaneNoting : public ::testing::Test {
   const own_table table{[](driver_table& t) {
     t.cuEventRecord = [](abi::CUevent event, abi::CUstream stream) {
       if (++recording != 1) overlaps = true;
+      recorder = ::gettid();
       place = ++recorded;
       do std::this_thread::yield();
       while (!may_go_on);
@@ -68,11 +77,8 @@ class LaneNoting : public ::testing::Test {
       return answer;
     };
     t.cuEventQuery = [](abi::CUevent event) {
-      if (counts) {
-        ++asked;
-      } else {
-        is_asked = true;
-      }
+      if (counts) ++asked;
+      if (!is_of_test) is_asked = true;
       return own_table::below().cuEventQuery(event);
     };
   }};
@@ -136,19 +142,22 @@ TEST_F(LaneNoting, EndsForAllWhereTheLaneDoes) {
     const std::uint64_t life = in.life();
     may_go_on = false;
     const int before = recorded;
-    std::atomic<int> come{0};
+    std::atomic<pid_t> come[threads] = {};
     std::atomic<int> refused{0};
     std::vector<std::jthread> all;
     all.reserve(threads);
     for (int k = 0; k < threads; ++k) {
-      all.emplace_back([&] {
+      all.emplace_back([&, k] {
         std::uint64_t ticket = 0;
-        ++come;
+        come[k] = ::gettid();
         if (in.note(t.get(), life, ticket).code == lane::moved_on) ++refused;
       });
     }
-    while (come != threads || recorded == before) std::this_thread::yield();
-    for (int i = 0; i < 1'000; ++i) std::this_thread::yield();
+    while (recorded == before) std::this_thread::yield();
+    for (const auto& one : come) {
+      while (one == 0) std::this_thread::yield();
+      if (one != recorder) wait_until_asleep(one);
+    }
     in.detach();
     may_go_on = true;
     all.clear();
@@ -160,7 +169,7 @@ TEST_F(LaneNoting, EndsForAllWhereTheLaneDoes) {
 int questions_beside(const stream& s) {
   counts = true;
   asked = 0;
-  for (int i = 0; i < each; ++i) static_cast<void>(s.completion());
+  for (int i = 0; i < points; ++i) static_cast<void>(s.completion());
   counts = false;
   return asked;
 }
@@ -185,13 +194,13 @@ int questions_of_one_who_moves_on(const stream& s) {
   EXPECT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[0]));
   counts = true;
   asked = 0;
-  for (int i = 1; i < each; ++i) {
+  for (int i = 1; i < points; ++i) {
     c = s.completion();
     EXPECT_TRUE(add_waiter(in, completion_access::ticket(c), waiting[i % 2]));
     EXPECT_TRUE(take_back(in, waiting[(i + 1) % 2]));
   }
   counts = false;
-  EXPECT_TRUE(take_back(in, waiting[(each - 1) % 2]));
+  EXPECT_TRUE(take_back(in, waiting[(points - 1) % 2]));
   return asked;
 }
 
