@@ -117,7 +117,8 @@ class reclaimer {
         if (!for_own) exit_.others_are_done(std::chrono::steady_clock::now() - begun);
         return;
       }
-      if (!only_devices && rounds_.is_in_program() && (for_own || exit_.has_time_for_others())) continue;
+      const bool gets_on = rounds_.is_in_program() || (!for_own && !rounds_.is_at_call(seen));
+      if (!only_devices && gets_on && (for_own || exit_.has_time_for_others())) continue;
       if (!for_own) return leave_the_rest(lock, mine);
       at_one_call = rounds_.is_at_call(seen) ? at_one_call + 1 : 0;
       if (only_devices || at_one_call == exit_wait::enough_to_lose_patience) exit_.lose_patience();
@@ -132,8 +133,10 @@ class reclaimer {
     return std::this_thread::get_id() == thread_.load(std::memory_order_relaxed);
   }
 
-  // What is left with std::atexit() now comes before all statics, if this is exit().
+  // What is left with std::atexit() now comes before all statics, if this is exit(). Where it was called on weir's thread before
+  // that thread goes on to destroy them, and nobody else may.
   void exit_may_have_begun() noexcept {
+    while (rounds_.has_ended()) ::pause();
     exit_.may_have_begun();
     call_at_exit([] { instance().exit_.has_begun_now(); });
   }

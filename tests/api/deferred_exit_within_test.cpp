@@ -101,12 +101,14 @@ TEST(DeferredExitWithin, LeavesNothingToWaitForAfterwards) {
   });
 }
 
+std::atomic<bool> newer_is_going{false};
 std::atomic<bool> newer_is_gone{false};
 struct newer_static {
   newer_static() = default;
   newer_static(const newer_static&) = delete;
   newer_static& operator=(const newer_static&) = delete;
   ~newer_static() {
+    newer_is_going = true;
     take(a_while);
     newer_is_gone = true;
   }
@@ -125,6 +127,21 @@ struct newest_static {
   newest_static& operator=(const newest_static&) = delete;
   ~newest_static() { may_exit = true; }
 };
+
+// The main thread comes to its own end meanwhile.
+TEST(DeferredExitWithin, IsNotBegunOnceMoreByTheMainThread) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    static const older_static older;
+    static const newer_static newer;
+    may_exit = true;
+    const stream s{device{}};
+    launch_host(s, [held = std::make_shared<exits_at_its_end>(0)] {});
+    s.sync();
+    while (!newer_is_going) std::this_thread::yield();
+    return false;
+  });
+}
 
 // Newer C libraries do not let a second exit() begin at all.
 bool is_exit_locked() {

@@ -100,7 +100,7 @@ TEST(ExitWait, IsForAllObjectsOfTheProgramsHoweverLateAndLong) {
 constexpr int many_short = 12;
 template <int Number>
 void make_brief_statics() {
-  static const leaves_at_last one{Number > 2 * many_short || Number <= many_short ? 6 * brief : milliseconds{0}};
+  static const leaves_at_last one{Number > 2 * many_short || Number <= many_short ? 2 * brief : milliseconds{0}};
   if constexpr (Number > 1) make_brief_statics<Number - 1>();
 }
 void leave_many_before_an_older_static() {
@@ -228,6 +228,42 @@ TEST(ExitWait, IsForAllMemoryThatNothingUses) {
     static std::vector<pinned_buffer<int>> unused;
     unused.reserve(many);
     for (int i = 0; i < many; ++i) unused.emplace_back(1);
+    return true;
+  });
+}
+
+// The driver's thread leaves memory, each piece of which a call of the driver frees: weir's thread gets on, to a closure.
+struct leaves_memory {
+  explicit leaves_memory(stream_ref by) : s{by} {}
+  leaves_memory(const leaves_memory&) = delete;
+  leaves_memory& operator=(const leaves_memory&) = delete;
+  ~leaves_memory() {
+    std::vector<pinned_buffer<int>> memory;
+    memory.reserve(many);
+    for (int i = 0; i < many; ++i) memory.emplace_back(1);
+    launch_host(s, [&] { memory.clear(); });
+    launch_host(s, [held = std::make_shared<slow_to_end>(milliseconds{0})] {});
+    s.sync();
+  }
+  static constexpr int many = 60;
+  stream_ref s;  // older: what ends it leaves that, too
+};
+
+TEST(ExitWait, IsForOthersWhileWeirsThreadGetsOn) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    last_of_all.wanted = 1;
+    static const driver_table real = detail::driver();
+    static driver_table slower = real;
+    slower.cuMemFreeHost = [](void* memory) {
+      take(milliseconds{4});
+      return real.cuMemFreeHost(memory);
+    };
+    static const stream s{device{}};
+    static const sets_an_end older;
+    static const leaves_memory leaving{s};
+    begin_weirs_thread();
+    detail::table_in_use = &slower;
     return true;
   });
 }
