@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <thread>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "embedded/engine/versioned.hpp"
+#include "support/yield_for.hpp"
 
 namespace weir::embedded::engine {
 namespace {
@@ -79,7 +81,7 @@ TEST(BiasedLock, OfTwoSectionsEitherMayEndFirst) {
     const biased_lock::section alone{locks[1]};
     EXPECT_TRUE(left.load());
   }};
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  test::yield_for(std::chrono::milliseconds{1});
   left = true;
   second.reset();
   other.join();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 
 #include "embedded/model/address_map.hpp"
 #include "out_of_memory.hpp"
+#include "support/yield_for.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -163,7 +165,7 @@ TEST_F(Module, UnloadingWaitsForTheWorkOfItsContext) {
   static std::atomic<bool> done;
   done = false;
   const auto late = [](void*) {
-    for (int i = 0; i < 20000; ++i) std::this_thread::yield();
+    test::yield_for(std::chrono::milliseconds{5});
     done = true;
   };
   EXPECT_EQ(driver.cuLaunchHostFunc(s, late, nullptr), CUDA_SUCCESS);

@@ -1,10 +1,12 @@
 // without_memory_test.cpp - what ends, and what waits, does so where there is no memory for anything.
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
 #include "graph_fixture.hpp"
 #include "out_of_memory.hpp"
+#include "support/yield_for.hpp"
 
 namespace weir::embedded {
 namespace {
@@ -116,7 +118,7 @@ TEST_F(WithoutMemory, AThreadWaits) {
   std::thread opening{[&] {
     while (round < 8) {
       if (held* const closed = gate.exchange(nullptr)) {
-        for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // the other one sleeps by then, or will not
+        test::yield_for(std::chrono::milliseconds{1});  // the other one sleeps by then, or will not
         closed->open();
         ++round;
       }

@@ -21,6 +21,7 @@
 #include "support/child.hpp"
 #include "support/gate.hpp"
 #include "support/witness.hpp"
+#include "support/yield_for.hpp"
 
 namespace weir {
 namespace {
@@ -235,7 +236,7 @@ void without_the_reactors_thread(bool asked) {
       refused = true;
     }
     std::jthread opens{[&] {
-      for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+      test::yield_for(std::chrono::milliseconds{1});
       held->open();
     }};
     bool in_time = false;
