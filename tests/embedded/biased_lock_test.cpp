@@ -94,6 +94,7 @@ TEST(BiasedLock, LetsOneInAtATime) {
   biased_lock lock;
   long plain = 0;
   std::vector<std::thread> all;
+  all.reserve(threads);
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&, t] {
       for (int i = 0; i < rounds; ++i) {

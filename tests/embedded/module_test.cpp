@@ -344,6 +344,7 @@ TEST_F(Module, LoadsInConstructorsOfLibraries) {
 TEST_F(Module, LoadsInManyThreads) {
   const CUcontext context = current_context();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);

@@ -195,6 +195,7 @@ TEST_F(WithoutMemory, UserObjectsEnd) {
     return object;
   };
   std::vector<CUuserObject> objects;
+  objects.reserve(many);
   for (int i = 0; i < many; ++i) objects.push_back(made());
   for (const CUuserObject object : objects) {
     EXPECT_EQ(without_memory([&] { return driver.cuUserObjectRelease(object, 1); }), CUDA_SUCCESS);

@@ -146,10 +146,10 @@ TEST_F(LaneNoting, EndsForAllWhereTheLaneDoes) {
     std::atomic<int> refused{0};
     std::vector<std::jthread> all;
     all.reserve(threads);
-    for (int k = 0; k < threads; ++k) {
-      all.emplace_back([&, k] {
+    for (std::atomic<pid_t>& mine : come) {
+      all.emplace_back([&] {
         std::uint64_t ticket = 0;
-        come[k] = ::gettid();
+        mine = ::gettid();
         if (in.note(t.get(), life, ticket).code == lane::moved_on) ++refused;
       });
     }
