@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "support/child.hpp"
+#include "support/yield_for.hpp"
 
 namespace weir {
 namespace {
@@ -28,12 +29,9 @@ namespace {
 constexpr unsigned seconds_to_end = 30;
 
 using std::chrono::milliseconds;
+using test::yield_for;
 
 constexpr milliseconds a_while{50};
-void take(milliseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
-}
 
 std::atomic<bool> may_exit{false};
 std::atomic<bool> exits{false};
@@ -92,7 +90,7 @@ TEST(DeferredExitWithin, LeavesNothingToWaitForAfterwards) {
       std::optional<pinned_buffer<int>> memory{std::in_place, 1};
       may_exit = true;
       while (!exits) std::this_thread::yield();
-      take(a_while);
+      yield_for(a_while);
       memory.reset();
       drain_deferred();
       while (deferred_count() != 0) std::this_thread::yield();
@@ -109,7 +107,7 @@ struct newer_static {
   newer_static& operator=(const newer_static&) = delete;
   ~newer_static() {
     newer_is_going = true;
-    take(a_while);
+    yield_for(a_while);
     newer_is_gone = true;
   }
 };
