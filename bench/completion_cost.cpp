@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <thread>
 #include <vector>
-#include <weir/completion.hpp>
-#include <weir/event.hpp>
-#include <weir/fill.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -10,14 +10,14 @@
 #include <exception>
 #include <stdexcept>
 #include <thread>
-#include <weir/completion.hpp>
-#include <weir/error.hpp>
-#include <weir/event.hpp>
-#include <weir/host_function.hpp>
-#include <weir/launch.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/program.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/core/error.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

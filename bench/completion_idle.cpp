@@ -8,9 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
-#include <weir/completion.hpp>
-#include <weir/host_function.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -1,7 +1,7 @@
 // completion_launchers.cpp - what does a thread that launches kernels lose beside a reactor that asks the driver?
 #include "completion/detached.hpp"
 #include "completion/held_streams.hpp"
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 #include "harness/figure.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
@@ -14,11 +14,11 @@
 #include <thread>
 #include <utility>
 #include <vector>
-#include <weir/completion.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
-#include <weir/reactor.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -15,11 +15,11 @@
 #include <thread>
 #include <utility>
 #include <vector>
-#include <weir/completion.hpp>
-#include <weir/driver.hpp>
-#include <weir/fill.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/core/driver.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

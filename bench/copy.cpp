@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <weir/buffer.hpp>
-#include <weir/copy.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -6,9 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <span>
-#include <weir/buffer.hpp>
-#include <weir/copy_batch.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy_batch.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -4,7 +4,7 @@
 #include "harness/timing.hpp"
 
 #include <cstddef>
-#include <weir/stream.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -10,15 +10,15 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <weir/completion.hpp>
-#include <weir/fill.hpp>
-#include <weir/launch.hpp>
-#include <weir/module.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/reactor.hpp>
-#include <weir/stream.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/module.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
 
 namespace bench {
 namespace {

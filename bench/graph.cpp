@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <weir/buffer.hpp>
-#include <weir/capture.hpp>
-#include <weir/fill.hpp>
-#include <weir/graph.hpp>
-#include <weir/graph_exec.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <chrono>
 #include <thread>
-#include <weir/buffer.hpp>
-#include <weir/fill.hpp>
-#include <weir/host_function.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <weir/buffer.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <unistd.h>
 

@@ -11,11 +11,11 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-#include <weir/buffer.hpp>
-#include <weir/copy.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
 #endif
 
 namespace bench {

@@ -4,8 +4,8 @@
 #include "harness/timing.hpp"
 
 #include <cstddef>
-#include <weir/memory_pool.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/memory_pool.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

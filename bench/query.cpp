@@ -4,8 +4,8 @@
 #include "harness/timing.hpp"
 
 #include <cstddef>
-#include <weir/event.hpp>
-#include <weir/stream.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <weir/stream.hpp>
-#include <weir/value_batch.hpp>
-#include <weir/value_wait.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/sync/value_batch.hpp>
+#include <weir/sync/value_wait.hpp>
 
 namespace bench {
 namespace {

@@ -4,11 +4,11 @@
 #include "harness/raw.hpp"
 
 #include <algorithm>
-#include <weir/deferred.hpp>
-#include <weir/driver.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
-#include <weir/value_wait.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/core/driver.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/sync/value_wait.hpp>
 
 namespace bench {
 namespace {

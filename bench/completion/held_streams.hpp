@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 #include <vector>
-#include <weir/kernel.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/kernel/kernel.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 

@@ -2,7 +2,7 @@
 #include "completion/ways.hpp"
 
 #include "completion/detached.hpp"
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 #include "harness/raw.hpp"
 #include "harness/timing.hpp"
 #include "peers/host_wakers.hpp"
@@ -13,10 +13,10 @@
 #include <memory>
 #include <thread>
 #include <utility>
-#include <weir/completion.hpp>
-#include <weir/reactor.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
 
 namespace bench {
 namespace {

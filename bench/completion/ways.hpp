@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 #include <vector>
-#include <weir/stream.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 

@@ -10,9 +10,9 @@
 #include <exception>
 #include <string>
 #include <vector>
-#include <weir/context.hpp>
-#include <weir/device.hpp>
-#include <weir/driver.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/device.hpp>
+#include <weir/core/driver.hpp>
 
 namespace {
 

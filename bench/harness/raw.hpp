@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <weir/context.hpp>
-#include <weir/device.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/device.hpp>
 
 namespace bench {
 

@@ -1,5 +1,5 @@
 // kernels.cpp - a module image for the benchmarks, written by hand against the driver's ABI.
-#include "embedded/kernel/module_abi.h"
+#include "embedded/kernel/image/module_abi.h"
 
 #include <ctime>
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-#include <weir/executor.hpp>
+#include <weir/completion/executor.hpp>
 
 namespace bench {
 

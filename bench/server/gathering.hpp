@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 #include <vector>
-#include <weir/stream.hpp>
-#include <weir/task.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/task.hpp>
 
 namespace bench {
 

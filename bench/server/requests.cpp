@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <weir/capture.hpp>
-#include <weir/copy.hpp>
-#include <weir/graph.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
 
 namespace bench {
 namespace {

@@ -7,13 +7,13 @@
 #include <optional>
 #include <span>
 #include <vector>
-#include <weir/buffer.hpp>
-#include <weir/completion.hpp>
-#include <weir/copy_batch.hpp>
-#include <weir/graph_exec.hpp>
-#include <weir/kernel.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/memory/copy_batch.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/kernel/kernel.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace bench {
 

@@ -8,11 +8,11 @@
 
 #include <thread>
 #include <utility>
-#include <weir/completion.hpp>
-#include <weir/context.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
-#include <weir/when_all_values.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/context.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
+#include <weir/completion/when_all_values.hpp>
 
 namespace bench {
 namespace {

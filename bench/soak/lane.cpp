@@ -2,9 +2,9 @@
 #include "soak/lane.hpp"
 
 #include <utility>
-#include <weir/copy.hpp>
-#include <weir/fill.hpp>
-#include <weir/host_function.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
 
 namespace soak {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <weir/buffer.hpp>
-#include <weir/event.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace soak {
 

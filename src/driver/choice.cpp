@@ -1,9 +1,9 @@
 // driver/choice.cpp - which driver the process runs on: a call, else the environment, else what the machine has.
 #include "driver/choice.hpp"
 
-#include "driver/at_exit.hpp"
+#include "os/at_exit.hpp"
 #include "driver/engine_services.hpp"
-#include "driver/forked_child.hpp"
+#include "os/forked_child.hpp"
 #include "driver/report.hpp"
 #include "driver/results.hpp"
 #include "driver/table.hpp"

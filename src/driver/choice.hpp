@@ -1,7 +1,7 @@
 // driver/choice.hpp - which driver the process runs on, decided once.
 #pragma once
 
-#include <weir/driver.hpp>
+#include <weir/core/driver.hpp>
 
 #include <optional>
 #include <string>

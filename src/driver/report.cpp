@@ -1,7 +1,7 @@
 // driver/report.cpp - how the seam says that no driver can be had.
 #include "driver/report.hpp"
 
-#include <weir/error.hpp>
+#include <weir/core/error.hpp>
 
 #include <mutex>
 #include <set>

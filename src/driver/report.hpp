@@ -1,8 +1,8 @@
 // driver/report.hpp - how the seam says that no driver can be had.
 #pragma once
 
-#include <weir/call_site.hpp>
-#include <weir/errc.hpp>
+#include <weir/core/call_site.hpp>
+#include <weir/core/errc.hpp>
 
 #include <string>
 

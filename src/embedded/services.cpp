@@ -6,10 +6,10 @@
 #include "embedded/engine/timeline.hpp"
 #include "embedded/engine/waiting.hpp"
 #include "embedded/entry/guard.hpp"
-#include "embedded/model/capture.hpp"
-#include "embedded/model/context.hpp"
-#include "embedded/model/event.hpp"
-#include "embedded/model/stream.hpp"
+#include "embedded/model/capture/capture.hpp"
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/stream/event.hpp"
+#include "embedded/model/stream/stream.hpp"
 
 namespace weir::embedded {
 namespace {

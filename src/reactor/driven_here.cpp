@@ -1,7 +1,7 @@
 // reactor/driven_here.cpp - the reactors that the calling thread stands in for.
 #include "reactor/driven_here.hpp"
 
-#include "driver/forked_child.hpp"
+#include "os/forked_child.hpp"
 #include "reactor/drive_count.hpp"
 #include "reactor/reactor.hpp"
 

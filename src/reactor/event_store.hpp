@@ -4,7 +4,7 @@
 #include "driver/abi.hpp"
 #include "driver/table.hpp"
 
-#include <weir/errc.hpp>
+#include <weir/core/errc.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,10 +1,10 @@
 // reactor/fault_watch.cpp - the thread that waits for faults.
 #include "reactor/fault_watch.hpp"
 
-#include "driver/futex.hpp"
-#include "driver/signals_blocked.hpp"
+#include "os/futex.hpp"
+#include "os/signals_blocked.hpp"
 #include "driver/table.hpp"
-#include "reactor/clock.hpp"
+#include "os/clock.hpp"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,10 +1,10 @@
 // reactor/lane.cpp - the lives of lanes, and the points that they are given.
 #include "reactor/lane.hpp"
 
-#include "driver/futex.hpp"
+#include "os/futex.hpp"
 #include "reactor/reactor.hpp"
 
-#include <weir/closed.hpp>
+#include <weir/detail/closed.hpp>
 
 #include <algorithm>
 #include <mutex>

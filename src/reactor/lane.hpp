@@ -2,15 +2,15 @@
 #pragma once
 
 #include "driver/engine_services.hpp"
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 #include "driver/table.hpp"
 #include "reactor/event_store.hpp"
 #include "reactor/mark_ring.hpp"
 #include "reactor/waiter_list.hpp"
 
-#include <weir/closed.hpp>
-#include <weir/completion_waiter.hpp>
-#include <weir/errc.hpp>
+#include <weir/detail/closed.hpp>
+#include <weir/detail/completion_waiter.hpp>
+#include <weir/core/errc.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // reactor/lane_asking.cpp - points asked about, and settled.
-#include "driver/open_captures.hpp"
+#include "driver/active_captures.hpp"
 #include "reactor/lane.hpp"
 #include "reactor/reactor.hpp"
 

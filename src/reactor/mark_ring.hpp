@@ -1,7 +1,7 @@
 // reactor/mark_ring.hpp - the points of a stream that are not settled, by their numbers.
 #pragma once
 
-#include <weir/completion_waiter.hpp>
+#include <weir/detail/completion_waiter.hpp>
 
 #include <cstddef>
 #include <cstdint>

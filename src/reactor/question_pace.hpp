@@ -11,7 +11,7 @@ namespace weir::detail {
 // Each question takes the driver's locks and lists away from the processor of a thread that launches, which loses some 0.3 us by
 // that, some 1 % if asked once in 24 us. Where no other thread calls the driver a question costs nobody anything, and the end
 // is noticed at once. Who calls through weir is seen (call_watch.hpp); those who call past it are not looked for, as what finds
-// them finds others where there are none (docs/performance.md).
+// them finds others where there are none (docs/performance/performance.md).
 //
 // All times are nanoseconds. For one thread.
 class question_pace {

@@ -2,9 +2,9 @@
 #include "reactor/reactor.hpp"
 
 #include "driver/engine_services.hpp"
-#include "driver/forked_child.hpp"
-#include "driver/futex.hpp"
-#include "reactor/clock.hpp"
+#include "os/forked_child.hpp"
+#include "os/futex.hpp"
+#include "os/clock.hpp"
 #include "reactor/driven_here.hpp"
 #include "reactor/lanes_to_tidy.hpp"
 #include "reactor/run_loop.hpp"

@@ -1,7 +1,7 @@
 // reactor/reactor.hpp - finds out that work of a device has ended, and tells those who wait for it.
 #pragma once
 
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 #include "reactor/call_watch.hpp"
 #include "reactor/fault_watch.hpp"
 #include "reactor/lane.hpp"
@@ -11,7 +11,7 @@
 #include "reactor/timer_queue.hpp"
 #include "reactor/waiter_list.hpp"
 
-#include <weir/completion_waiter.hpp>
+#include <weir/detail/completion_waiter.hpp>
 
 #include <atomic>
 #include <cstddef>

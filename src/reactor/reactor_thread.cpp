@@ -1,14 +1,14 @@
 // reactor/reactor_thread.cpp - the thread that drives a reactor where nobody else does.
 #include "reactor/reactor.hpp"
 
-#include "driver/at_exit.hpp"
+#include "os/at_exit.hpp"
 #include "driver/call_rounds.hpp"
-#include "driver/forked_child.hpp"
-#include "driver/futex.hpp"
-#include "driver/signals_blocked.hpp"
+#include "os/forked_child.hpp"
+#include "os/futex.hpp"
+#include "os/signals_blocked.hpp"
 #include "driver/table.hpp"
 #include "reactor/announced_calls.hpp"
-#include "reactor/clock.hpp"
+#include "os/clock.hpp"
 
 #include <pthread.h>
 #include <sys/prctl.h>

@@ -1,8 +1,8 @@
 // reactor/run_loop.cpp - continuations that run on the thread that blocks for them.
 #include "reactor/run_loop.hpp"
 
-#include "driver/futex.hpp"
-#include "reactor/clock.hpp"
+#include "os/futex.hpp"
+#include "os/clock.hpp"
 #include "reactor/reactor.hpp"
 #include "reactor/sleeping_thread.hpp"
 

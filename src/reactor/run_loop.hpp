@@ -1,12 +1,12 @@
 // reactor/run_loop.hpp - continuations that run on the thread that blocks for them.
 #pragma once
 
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 #include "reactor/lane.hpp"
 #include "reactor/spin_budget.hpp"
 #include "reactor/waiter_list.hpp"
 
-#include <weir/completion_waiter.hpp>
+#include <weir/detail/completion_waiter.hpp>
 
 #include <array>
 #include <atomic>

@@ -1,9 +1,9 @@
 // reactor/sleeping_thread.hpp - threads that sleep until they are told, and are woken where nobody is left to tell them.
 #pragma once
 
-#include "driver/forked_child.hpp"
-#include "driver/futex.hpp"
-#include "driver/spin_lock.hpp"
+#include "os/forked_child.hpp"
+#include "os/futex.hpp"
+#include "os/spin_lock.hpp"
 
 #include <atomic>
 #include <cstdint>

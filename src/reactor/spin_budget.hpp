@@ -1,7 +1,7 @@
 // reactor/spin_budget.hpp - for how long it pays to look again and again before sleeping.
 #pragma once
 
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
 #include <sched.h>
 

@@ -1,9 +1,9 @@
 // reactor/timer_queue.hpp - deadlines of waits.
 #pragma once
 
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
-#include <weir/completion_waiter.hpp>
+#include <weir/detail/completion_waiter.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // reactor/wait.cpp - threads that block until a point is settled.
 #include "reactor/wait.hpp"
 
-#include "driver/futex.hpp"
-#include "reactor/clock.hpp"
+#include "os/futex.hpp"
+#include "os/clock.hpp"
 #include "reactor/reactor.hpp"
 #include "reactor/sleeping_thread.hpp"
 

@@ -1,7 +1,7 @@
 // reactor/waiter_list.hpp - waiters in the order in which they are to be told.
 #pragma once
 
-#include <weir/completion_waiter.hpp>
+#include <weir/detail/completion_waiter.hpp>
 
 namespace weir::detail {
 

@@ -1,5 +1,5 @@
 // cache_test.cpp - what was compiled once, kept on disk.
-#include "compile/cache.hpp"
+#include "compile/cache/cache.hpp"
 
 #include <algorithm>
 #include <chrono>

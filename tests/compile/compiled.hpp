@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/process.hpp"
+#include "compile/host/process.hpp"
 #include "compile/request.hpp"
 #include "device.hpp"
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compile/headers_folder.hpp"
-#include "compile/private_folder.hpp"
+#include "compile/host/headers_folder.hpp"
+#include "compile/host/private_folder.hpp"
 #include "compiled.hpp"
 
 namespace weir::test {

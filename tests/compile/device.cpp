@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#include "compile/private_folder.hpp"
+#include "compile/host/private_folder.hpp"
 
 namespace weir::test {
 namespace {

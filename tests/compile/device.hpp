@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compile/request.hpp"
-#include "embedded/kernel/module_abi.h"
+#include "embedded/kernel/image/module_abi.h"
 
 namespace weir::test {
 

@@ -1,5 +1,5 @@
 // included_files_test.cpp - the files that a source includes: all of them, or a word that not all are known.
-#include "compile/included_files.hpp"
+#include "compile/cache/included_files.hpp"
 
 #include <fstream>
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compile/nvrtc_library.hpp"
+#include "compile/nvrtc/nvrtc_library.hpp"
 #include "compile/request.hpp"
 
 namespace weir::compile {

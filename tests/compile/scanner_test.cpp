@@ -1,9 +1,9 @@
 // tests/compile/scanner_test.cpp - what is read from tokens, without a compiler.
-#include "compile/scanner.hpp"
+#include "compile/host/scanner.hpp"
 
 #include <gtest/gtest.h>
 
-#include "compile/token.hpp"
+#include "compile/host/token.hpp"
 
 namespace weir::test {
 

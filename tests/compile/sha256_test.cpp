@@ -1,5 +1,5 @@
 // sha256_test.cpp - the answers that FIPS 180-4 and NIST's vectors give.
-#include "compile/sha256.hpp"
+#include "compile/cache/sha256.hpp"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """captures.py ROOT [--write]: do the pages on capture say what an H200 said?
 
-tests/conformance/h200.txt is the recording. docs/capture-calls.md lists the calls of its groups capmode. and capimpl.; the lists are made
-here, and --write brings them up to date. In docs/capture.md a row of the table names, in comments that no reader sees, what it rests on:
+tests/conformance/h200.txt is the recording. docs/driver/capture-calls.md lists the calls of its groups capmode. and capimpl.; the lists are made
+here, and --write brings them up to date. In docs/guide/capture.md a row of the table names, in comments that no reader sees, what it rests on:
 
     <!-- h200: capmode stream_query_other stream_sync_other -->   the row's three modes are what these cases say
     <!-- h200: capture.merge wait=CUDA_ERROR_STREAM_CAPTURE_MERGE -->   the case has these answers
@@ -12,9 +12,9 @@ import re
 import sys
 
 RECORDING = "tests/conformance/h200.txt"
-CASES = "tests/conformance/cases/matrix_*.cpp"
-PAGE = "docs/capture-calls.md"
-RULES = "docs/capture.md"
+CASES = "tests/conformance/cases/capture/matrix_*.cpp"
+PAGE = "docs/driver/capture-calls.md"
+RULES = "docs/guide/capture.md"
 MODES = ("global", "thread_local", "relaxed")
 WHO = ("same", "other", "other_local", "other_relaxed")  # which thread made the call, and in which mode of its own
 REST = re.compile(r"<!-- h200: (\S+) (.*?) -->")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""unsupported.py ROOT [--write]: does docs/embedded-driver.md list the functions that the embedded driver does not have?
+"""unsupported.py ROOT [--write]: does docs/driver/embedded-driver.md list the functions that the embedded driver does not have?
 
 The lists are src/embedded/entry/later.def and unsupported.def: from them the exports are made that answer CUDA_ERROR_NOT_SUPPORTED.
 --write brings the page up to date.
@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 
-PAGE = "docs/embedded-driver.md"
+PAGE = "docs/driver/embedded-driver.md"
 LISTS = {"later": "WEIR_LATER", "unsupported": "WEIR_UNSUPPORTED"}
 OTHER_FORMS = "Forms of older versions of CUDA; the ones that programs built with CUDA 13.0 call are there"
 

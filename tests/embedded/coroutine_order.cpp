@@ -5,15 +5,15 @@
 #include <mutex>
 #include <vector>
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/fill.hpp>
-#include <weir/host_function.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
-#include <weir/when_all_values.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
+#include <weir/completion/when_all_values.hpp>
 
 namespace {
 

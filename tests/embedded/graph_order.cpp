@@ -1,6 +1,6 @@
 // graph_order.cpp - prints in which order the nodes of two launched graphs ran, chains of two beside each other;
 // same_order.sh compares runs. Each chain sets its own word and then copies all words, so that its copy tells which
-// chains came before: no host function writes that down, because those depend on time (docs/embedded-driver.md).
+// chains came before: no host function writes that down, because those depend on time (docs/driver/embedded-driver.md).
 #include <array>
 #include <cstdint>
 #include <cstdio>

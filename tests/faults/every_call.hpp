@@ -1,8 +1,8 @@
 // faults/every_call.hpp - fails each driver call that an operation makes, one by one, and looks at what is left.
 #pragma once
 
-#include <weir/deferred.hpp>
-#include <weir/error.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/core/error.hpp>
 
 #include <cstddef>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "support/errors.hpp"
 #include "support/unraised.hpp"
 

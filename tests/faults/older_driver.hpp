@@ -1,7 +1,7 @@
 // faults/older_driver.hpp - a driver that has no functions that came after some version of CUDA.
 #pragma once
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir::test {
 

@@ -1,11 +1,11 @@
 // out_of_memory_test.cpp - weir where the program has no memory left: nothing half done, and no end of the program.
-#include <weir/buffer.hpp>
-#include <weir/deferred.hpp>
-#include <weir/error.hpp>
-#include <weir/host_function.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
-#include <weir/stream_attributes.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/core/error.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/stream/stream_attributes.hpp>
 
 #include <exception>
 #include <new>
@@ -13,9 +13,9 @@
 
 #include <gtest/gtest.h>
 
-#include "api/guard.hpp"
-#include "api/reclaimer.hpp"
-#include "embedded/out_of_memory.hpp"
+#include "api/core/guard.hpp"
+#include "api/deferred/reclaimer.hpp"
+#include "embedded/core/out_of_memory.hpp"
 #include "support/child.hpp"
 
 namespace weir {

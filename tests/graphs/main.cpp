@@ -4,8 +4,8 @@
 #include "graphs/shrink.hpp"
 #include "graphs/waits.hpp"
 
-#include <weir/driver.hpp>
-#include <weir/error.hpp>
+#include <weir/core/driver.hpp>
+#include <weir/core/error.hpp>
 
 #include <unistd.h>
 #include <algorithm>

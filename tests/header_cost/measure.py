@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-BUDGETS_MS = {"weir/stream.hpp": 120, "weir/event.hpp": None, "weir/weir.hpp": None}
+BUDGETS_MS = {"weir/stream/stream.hpp": 120, "weir/event/event.hpp": None, "weir/weir.hpp": None}
 RUNS = 15
 
 

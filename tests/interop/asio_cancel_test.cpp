@@ -1,10 +1,10 @@
 // asio_cancel_test.cpp - waits of Asio's that are cancelled before the work ends.
 #include <weir/interop/asio.hpp>
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/future.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <array>
 #include <asio/awaitable.hpp>

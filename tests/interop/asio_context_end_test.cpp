@@ -1,9 +1,9 @@
 // asio_context_end_test.cpp - waits of Asio's whose context ends before the work.
 #include <weir/interop/asio.hpp>
 
-#include <weir/buffer.hpp>
-#include <weir/completion.hpp>
-#include <weir/fill.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/memory/fill.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>

@@ -1,13 +1,13 @@
 // asio_failure_test.cpp - waits of Asio's for work that fails.
 #include <weir/interop/asio.hpp>
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/error.hpp>
-#include <weir/host_function.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/core/error.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
@@ -21,7 +21,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "support/child.hpp"
 #include "support/completion_ways.hpp"
 #include "support/errors.hpp"

@@ -1,14 +1,14 @@
 // asio_future_test.cpp - values of futures in the ways of Asio.
 #include <weir/interop/asio.hpp>
 
-#include <weir/allow_sync.hpp>
-#include <weir/buffer.hpp>
-#include <weir/device.hpp>
-#include <weir/fill.hpp>
-#include <weir/future.hpp>
-#include <weir/host_function.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/core/allow_sync.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/device/device.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>

@@ -1,13 +1,13 @@
 // asio_test.cpp - completions in the ways of Asio: tokens, executors, memory.
 #include <weir/interop/asio.hpp>
 
-#include <weir/allow_sync.hpp>
-#include <weir/buffer.hpp>
-#include <weir/capture.hpp>
-#include <weir/fill.hpp>
-#include <weir/graph.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/core/allow_sync.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/bind_allocator.hpp>

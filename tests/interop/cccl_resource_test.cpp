@@ -4,8 +4,8 @@
 
 #include <cuda/memory_resource>
 #include <cuda/stream_ref>
-#include <weir/memory_resource.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/memory_resource.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace {
 

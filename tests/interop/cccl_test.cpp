@@ -3,7 +3,7 @@
 
 #include <cuda/stream_ref>
 #include <type_traits>
-#include <weir/stream.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace {
 

@@ -1,5 +1,5 @@
 // What weir knows of NVTX's protocol, held against NVTX's own headers.
-#include "api/nvtx_protocol.hpp"
+#include "api/profiler/nvtx_protocol.hpp"
 
 #include <nvtx3/nvToolsExt.h>
 

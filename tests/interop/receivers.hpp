@@ -3,7 +3,7 @@
 
 #include <weir/interop/stdexec.hpp>
 
-#include <weir/completion.hpp>
+#include <weir/completion/completion.hpp>
 
 #include <stdexec/execution.hpp>
 

@@ -1,12 +1,12 @@
 // stdexec_failure_test.cpp - senders of work that fails.
 #include <weir/interop/stdexec.hpp>
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/host_function.hpp>
-#include <weir/launch.hpp>
-#include <weir/program.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <stdexec/execution.hpp>
 
@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "receivers.hpp"
 #include "support/child.hpp"
 #include "support/completion_ways.hpp"

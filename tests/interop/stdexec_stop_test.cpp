@@ -1,7 +1,7 @@
 // stdexec_stop_test.cpp - senders whose receivers ask them to stop.
 #include <weir/interop/stdexec.hpp>
 
-#include <weir/completion.hpp>
+#include <weir/completion/completion.hpp>
 
 #include <stdexec/execution.hpp>
 

@@ -1,14 +1,14 @@
 // stdexec_test.cpp - completions and futures as senders, streams as schedulers.
 #include <weir/interop/stdexec.hpp>
 
-#include <weir/capture.hpp>
-#include <weir/completion.hpp>
-#include <weir/fill.hpp>
-#include <weir/future.hpp>
-#include <weir/graph.hpp>
-#include <weir/host_function.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <stdexec/execution.hpp>
 

@@ -1,7 +1,7 @@
 // cellular_test.cpp - kernels that are cellular automata.
 #include <cstdint>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

@@ -1,7 +1,7 @@
 // clusters_test.cpp - kernels whose blocks form clusters.
 #include <cstdint>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

@@ -1,14 +1,14 @@
 // conditions_test.cpp - kernels that set the conditions of their graphs.
-#include <weir/capture_to.hpp>
-#include <weir/conditional_node.hpp>
-#include <weir/graph_nodes.hpp>
-#include <weir/kernel_node.hpp>
-#include <weir/pinned_buffer.hpp>
+#include <weir/capture/capture_to.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
+#include <weir/graph/graph_nodes.hpp>
+#include <weir/graph/nodes/kernel_node.hpp>
+#include <weir/memory/pinned_buffer.hpp>
 
 #include <cmath>
 #include <cstdint>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

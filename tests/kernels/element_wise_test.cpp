@@ -4,7 +4,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

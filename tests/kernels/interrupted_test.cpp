@@ -2,15 +2,15 @@
 // for ever ends with a launch that fails.
 #include <pthread.h>
 #include <signal.h>
-#include <weir/error.hpp>
-#include <weir/pinned_buffer.hpp>
+#include <weir/core/error.hpp>
+#include <weir/memory/pinned_buffer.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <thread>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 #include "support/child.hpp"
 #include "support/errors.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <numbers>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

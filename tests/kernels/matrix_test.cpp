@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compile/request.hpp"
-#include "kernel_sources.hpp"
+#include "kernels/harness/kernel_sources.hpp"
 
 namespace weir::test {
 namespace {

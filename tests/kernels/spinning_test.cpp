@@ -1,13 +1,13 @@
 // spinning_test.cpp - kernels that wait for memory to be written hold up nothing but their own streams.
-#include <weir/event.hpp>
-#include <weir/managed_buffer.hpp>
-#include <weir/pinned_buffer.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/managed_buffer.hpp>
+#include <weir/memory/pinned_buffer.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <thread>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

@@ -1,7 +1,7 @@
 // transpose_test.cpp - kernels that order the same numbers anew.
 #include <cstdint>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "kernel_fixture.hpp"
+#include "kernels/harness/kernel_fixture.hpp"
 
 namespace weir::test {
 namespace {

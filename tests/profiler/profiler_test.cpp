@@ -1,8 +1,8 @@
 // profiler_test.cpp - what a profiler hears of names, ranges and marks.
-#include <weir/context.hpp>
-#include <weir/host_function.hpp>
-#include <weir/name.hpp>
-#include <weir/stream.hpp>
+#include <weir/device/context.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/profiler/name.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <dlfcn.h>
 

@@ -1,10 +1,10 @@
 // announced_calls_test.cpp - the reactor asks as beside callers while the program says that there are some.
 #include "reactor/announced_calls.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/reactor.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // call_rounds_test.cpp - calls of the driver are seen by who wants to know of them, but for his own.
 #include "driver/call_rounds.hpp"
 
-#include <weir/device.hpp>
-#include <weir/fill.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/device/device.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // driven_here_test.cpp - which reactors a thread stands in for, and for how long.
 #include "reactor/driven_here.hpp"
 
-#include <weir/device.hpp>
+#include <weir/device/device.hpp>
 
 #include <cstdint>
 #include <thread>

@@ -1,10 +1,10 @@
 // fault_watch_test.cpp - where a system tells of faults a reactor is woken by them.
 #include "reactor/fault_watch.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/errc.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <chrono>

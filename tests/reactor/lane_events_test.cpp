@@ -1,10 +1,10 @@
 // lane_events_test.cpp - lanes keep no more events than they need.
 #include "reactor/lane.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/event.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "reactor/event_store.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"

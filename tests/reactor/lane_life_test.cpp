@@ -1,10 +1,10 @@
 // lane_life_test.cpp - lanes serve one stream after the other, whatever is done with completions.
 #include "reactor/lane.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/event.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <optional>
@@ -15,8 +15,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/completion_access.hpp"
-#include "driver/failing.hpp"
+#include "api/completion/completion_access.hpp"
+#include "support/fault_table.hpp"
 #include "reactor/reactor.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"

@@ -1,11 +1,11 @@
 // lane_noting_test.cpp - points are noted in the order of the stream, whoever else notes or waits.
 #include "reactor/lane.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/error.hpp>
-#include <weir/reactor.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/core/error.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <unistd.h>
 
@@ -18,8 +18,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/completion_access.hpp"
-#include "driver/failing.hpp"
+#include "api/completion/completion_access.hpp"
+#include "support/fault_table.hpp"
 #include "support/asleep.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"

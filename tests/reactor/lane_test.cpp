@@ -1,12 +1,12 @@
 // lane_test.cpp - points are asked for rightly, whoever else asks.
 #include "reactor/lane.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/reactor.hpp>
-#include <weir/stream.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "support/detached.hpp"
 #include "support/gate.hpp"
 #include "support/own_table.hpp"

@@ -1,9 +1,9 @@
 // reactor_thread_test.cpp - the reactor's thread sleeps while nobody needs it.
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/fill.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "support/child.hpp"
 #include "support/gate.hpp"
 

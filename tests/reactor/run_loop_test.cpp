@@ -1,9 +1,9 @@
 // run_loop_test.cpp - continuations run on the thread that blocks for them, as long as it does.
 #include "reactor/run_loop.hpp"
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <atomic>
 #include <condition_variable>
@@ -16,8 +16,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/completion_access.hpp"
-#include "driver/failing.hpp"
+#include "api/completion/completion_access.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir::detail {

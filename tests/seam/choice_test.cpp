@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <weir/driver.hpp>
+#include <weir/core/driver.hpp>
 
 namespace {
 

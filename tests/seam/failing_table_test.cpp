@@ -1,5 +1,5 @@
 // The failing table counts, fails exactly the call that it is told to, and leaves nothing behind.
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 
 #include <gtest/gtest.h>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // seam/report_driver.cpp - prints which driver a program gets: for tests, which run it with other environments.
-#include <weir/driver.hpp>
-#include <weir/error.hpp>
-#include <weir/verify.hpp>
+#include <weir/core/driver.hpp>
+#include <weir/core/error.hpp>
+#include <weir/core/verify.hpp>
 
 #include <cstdio>
 #include <cstring>

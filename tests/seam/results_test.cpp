@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 #include <string>
-#include <weir/errc.hpp>
+#include <weir/core/errc.hpp>
 
 namespace {
 

@@ -1,11 +1,11 @@
 // Graphs with a node of every kind, launched again and again with random changes in between: every launch leaves what it
 // was told to. 2000 launches each; WEIR_SOAK_LAUNCHES says how many else.
-#include <weir/child_graph_node.hpp>
-#include <weir/conditional_node.hpp>
-#include <weir/copy_node.hpp>
-#include <weir/event_nodes.hpp>
-#include <weir/to_string.hpp>
-#include <weir/value_batch_node.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/graph/nodes/event_nodes.hpp>
+#include <weir/core/to_string.hpp>
+#include <weir/graph/nodes/value_batch_node.hpp>
 
 #include <cstdlib>
 #include <random>

@@ -1,8 +1,8 @@
 // support/answer.hpp - how somebody's wait has ended.
 #pragma once
 
-#include <weir/completion.hpp>
-#include <weir/errc.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/core/errc.hpp>
 
 #include <atomic>
 

@@ -1,17 +1,17 @@
 // support/completion_ways.hpp - completions as they come, and as points that are asked.
 #pragma once
 
-#include <weir/completion.hpp>
-#include <weir/device.hpp>
-#include <weir/errc.hpp>
-#include <weir/stream.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <future>
 #include <optional>
 
 #include <gtest/gtest.h>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "support/detached.hpp"
 
 namespace weir::test {

@@ -1,9 +1,9 @@
 // support/device_copy.hpp - what device memory holds, brought to the host.
 #pragma once
 
-#include <weir/copy.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <cstddef>
 #include <vector>

@@ -1,7 +1,7 @@
 // support/errors.hpp - what a call throws, as values that a test can compare.
 #pragma once
 
-#include <weir/error.hpp>
+#include <weir/core/error.hpp>
 
 #include <optional>
 #include <sstream>

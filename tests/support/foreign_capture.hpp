@@ -1,7 +1,7 @@
 // support/foreign_capture.hpp - captures that are begun past weir, as another library begins them.
 #pragma once
 
-#include <weir/stream.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <utility>
 

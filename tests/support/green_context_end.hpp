@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 
 namespace weir::test {
 

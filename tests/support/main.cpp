@@ -7,16 +7,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <weir/buffer.hpp>
-#include <weir/copy.hpp>
-#include <weir/copy_batch.hpp>
-#include <weir/driver.hpp>
-#include <weir/errc.hpp>
-#include <weir/error.hpp>
-#include <weir/fill.hpp>
-#include <weir/host_function.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/copy_batch.hpp>
+#include <weir/core/driver.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/core/error.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
 
 #include "support/peer.hpp"
 #include "support/time_limit.hpp"

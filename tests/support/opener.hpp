@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "support/gate.hpp"
 
 namespace weir::test {

@@ -1,8 +1,8 @@
 // support/own_context.hpp - a context that the program made itself, beside the primary one.
 #pragma once
 
-#include <weir/context.hpp>
-#include <weir/device.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/device.hpp>
 
 #include <stdexcept>
 

@@ -1,9 +1,9 @@
 // support/owners_of_graphs.hpp - waits until what ended graphs have kept is given up.
 #pragma once
 
-#include <weir/deferred.hpp>
-#include <weir/device.hpp>
-#include <weir/graph.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/device/device.hpp>
+#include <weir/graph/graph.hpp>
 
 #include <future>
 #include <memory>

@@ -1,8 +1,8 @@
 // support/shared_allocation.hpp - device memory that is handed on as a file descriptor.
 #pragma once
 
-#include <weir/context.hpp>
-#include <weir/device.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/device.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>

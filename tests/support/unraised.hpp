@@ -1,7 +1,7 @@
 // support/unraised.hpp - collects what reaches on_unraised_error.
 #pragma once
 
-#include <weir/error.hpp>
+#include <weir/core/error.hpp>
 
 #include <cstddef>
 #include <exception>

@@ -1,7 +1,7 @@
 // support/witness.hpp - sees how often a closure is run and destroyed, and where.
 #pragma once
 
-#include <weir/host_function.hpp>
+#include <weir/stream/host_function.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 // The job of `weir scan`: the same findings in every way, what it queues, and what comes of calls that fail.
 #include "scan/job.hpp"
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "failure.hpp"
 #include "sample.hpp"
 #include "scan/crew.hpp"
@@ -12,7 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <weir/error.hpp>
+#include <weir/core/error.hpp>
 
 namespace weir::tool::scan {
 namespace {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <random>
 #include <vector>
-#include <weir/buffer.hpp>
-#include <weir/copy.hpp>
-#include <weir/fill.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 
 namespace weir::tool::scan {
 namespace {

@@ -1,7 +1,7 @@
 // The whole job, queued and replayed: every byte comes back in order, whatever the file, the chunks and the streams are.
 #include "stage/whole_job.hpp"
 
-#include "driver/failing.hpp"
+#include "support/fault_table.hpp"
 #include "failure.hpp"
 #include "sample.hpp"
 
@@ -9,7 +9,7 @@
 
 #include <cstddef>
 #include <vector>
-#include <weir/error.hpp>
+#include <weir/core/error.hpp>
 
 namespace weir::tool {
 namespace {

@@ -2,7 +2,7 @@
 
 cuda.core asks cuda.bindings.runtime for a few things. That module has NVIDIA's runtime inside, and the runtime takes no
 driver but NVIDIA's own. Python imports this file by itself when its folder is in PYTHONPATH; a process whose
-cuda.bindings.driver speaks to a GPU's driver is left as it is. docs/programs.md has more.
+cuda.bindings.driver speaks to a GPU's driver is left as it is. docs/driver/programs.md has more.
 """
 
 import importlib.abc

@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <weir/device.hpp>
-#include <weir/program.hpp>
+#include <weir/device/device.hpp>
+#include <weir/kernel/program.hpp>
 
 namespace weir::tool {
 namespace {

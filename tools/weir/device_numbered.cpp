@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <weir/driver.hpp>
+#include <weir/core/driver.hpp>
 
 namespace weir::tool {
 

@@ -1,7 +1,7 @@
 // device_numbered.hpp - the device that a command was asked to use.
 #pragma once
 
-#include <weir/device.hpp>
+#include <weir/device/device.hpp>
 
 namespace weir::tool {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <weir/device.hpp>
-#include <weir/driver.hpp>
+#include <weir/device/device.hpp>
+#include <weir/core/driver.hpp>
 
 namespace weir::tool {
 namespace {

@@ -2,10 +2,10 @@
 // completion token. For standalone Asio, 1.22 or later.
 #pragma once
 
-#include <weir/call_site.hpp>
-#include <weir/completion.hpp>
-#include <weir/future.hpp>
-#include <weir/interop/asio_operation.hpp>
+#include <weir/core/call_site.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/interop/detail/asio_operation.hpp>
 
 #include <asio/async_result.hpp>
 #include <asio/execution_context.hpp>

@@ -2,12 +2,12 @@
 // the standard library has it, else for stdexec.
 #pragma once
 
-#include <weir/call_site.hpp>
-#include <weir/completion.hpp>
-#include <weir/future.hpp>
-#include <weir/interop/stdexec_library.hpp>
-#include <weir/interop/stdexec_operation.hpp>
-#include <weir/stream.hpp>
+#include <weir/core/call_site.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/interop/detail/stdexec_library.hpp>
+#include <weir/interop/detail/stdexec_operation.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <concepts>
 #include <tuple>

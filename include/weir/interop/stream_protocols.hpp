@@ -2,9 +2,9 @@
 // __cuda_stream__, the stream numbers of DLPack, those of the CUDA array interface. stream_protocols.h is the same in C.
 #pragma once
 
-#include <weir/call_site.hpp>
-#include <weir/export.hpp>
-#include <weir/stream.hpp>
+#include <weir/core/call_site.hpp>
+#include <weir/detail/export.hpp>
+#include <weir/stream/stream.hpp>
 
 #include <optional>
 

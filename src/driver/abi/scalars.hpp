@@ -1,7 +1,7 @@
 // driver/abi/scalars.hpp - the driver API's handles and numbers.
 #pragma once
 
-#include <weir/handle.hpp>
+#include <weir/core/handle.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // engine/futex.hpp - sleeping on a word, for the engine's threads.
 #pragma once
 
-#include "driver/futex.hpp"
+#include "os/futex.hpp"
 
 namespace weir::embedded::engine {
 

@@ -1,7 +1,7 @@
 // engine/spin_lock.hpp - the lock of the engine's short sections.
 #pragma once
 
-#include "driver/spin_lock.hpp"
+#include "os/spin_lock.hpp"
 
 namespace weir::embedded::engine {
 

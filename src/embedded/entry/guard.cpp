@@ -1,7 +1,7 @@
 // entry/guard.cpp - from handles to what they stand for.
 #include "embedded/entry/guard.hpp"
 
-#include "embedded/model/capture.hpp"
+#include "embedded/model/capture/capture.hpp"
 
 namespace weir::embedded::entry {
 

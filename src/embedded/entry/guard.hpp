@@ -5,10 +5,10 @@
 
 #include "driver/abi.hpp"
 #include "embedded/entry/default_stream.hpp"
-#include "embedded/model/capture.hpp"
-#include "embedded/model/process.hpp"
-#include "embedded/model/thread_state.hpp"
-#include "embedded/model/transfer.hpp"
+#include "embedded/model/capture/capture.hpp"
+#include "embedded/model/core/process.hpp"
+#include "embedded/model/core/thread_state.hpp"
+#include "embedded/model/stream/transfer.hpp"
 
 namespace weir::embedded::entry {
 

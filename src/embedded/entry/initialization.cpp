@@ -1,7 +1,7 @@
 // entry/initialization.cpp - cuInit, the driver's version, the names and texts of results.
 #include "driver/results.hpp"
 #include "embedded/entry/entry.hpp"
-#include "embedded/model/process.hpp"
+#include "embedded/model/core/process.hpp"
 
 #include <new>
 

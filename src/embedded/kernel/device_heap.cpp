@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "embedded/kernel/block_runner.hpp"
+#include "embedded/kernel/blocks/block_runner.hpp"
 
 namespace weir::embedded::kernel {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "embedded/kernel/block_runner.hpp"
+#include "embedded/kernel/blocks/block_runner.hpp"
 
 namespace weir::embedded::kernel {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "embedded/kernel/module_abi.h"
+#include "embedded/kernel/image/module_abi.h"
 
 namespace weir::embedded::kernel {
 

@@ -6,9 +6,9 @@
 #include <new>
 
 #include "embedded/engine/scheduler.hpp"
-#include "embedded/kernel/block_runner.hpp"
-#include "embedded/kernel/spread.hpp"
-#include "embedded/kernel/team.hpp"
+#include "embedded/kernel/blocks/block_runner.hpp"
+#include "embedded/kernel/blocks/spread.hpp"
+#include "embedded/kernel/blocks/team.hpp"
 
 namespace weir::embedded::kernel {
 

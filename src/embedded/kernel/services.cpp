@@ -11,11 +11,11 @@
 #endif
 
 #include "embedded/engine/spin_lock.hpp"
-#include "embedded/kernel/block_runner.hpp"
+#include "embedded/kernel/blocks/block_runner.hpp"
 #include "embedded/kernel/condition_values.hpp"
 #include "embedded/kernel/device_heap.hpp"
 #include "embedded/kernel/device_print.hpp"
-#include "embedded/kernel/team.hpp"
+#include "embedded/kernel/blocks/team.hpp"
 
 namespace weir::embedded::kernel {
 

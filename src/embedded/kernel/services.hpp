@@ -1,7 +1,7 @@
 // kernel/services.hpp - what the driver offers to kernels that run.
 #pragma once
 
-#include "embedded/kernel/module_abi.h"
+#include "embedded/kernel/image/module_abi.h"
 
 namespace weir::embedded::kernel {
 

@@ -1,4 +1,4 @@
-// What docs/coming-from.md shows beside cuda.core.
+// What docs/coming-from/cuda-core.md shows beside cuda.core.
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What docs/coming-from.md shows beside CuPy.
+// What docs/coming-from/cupy.md shows beside CuPy.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What docs/coming-from.md shows beside singe-cuda.
+// What docs/coming-from/singe-cuda.md shows beside singe-cuda.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What docs/coming-from.md shows beside NVIDIA Warp.
+// What docs/coming-from/warp.md shows beside NVIDIA Warp.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What docs/capture.md shows.
+// What docs/guide/capture.md shows.
 #include <gtest/gtest.h>
 
 #include <optional>

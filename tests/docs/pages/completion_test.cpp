@@ -1,4 +1,4 @@
-// What docs/completion.md shows.
+// What docs/guide/completion.md shows.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What docs/current-stream.md shows.
+// What docs/guide/current-stream.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

@@ -1,4 +1,4 @@
-// What docs/errors.md shows.
+// What docs/guide/errors.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>

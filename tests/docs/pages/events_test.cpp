@@ -1,4 +1,4 @@
-// What docs/events.md shows.
+// What docs/guide/events.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

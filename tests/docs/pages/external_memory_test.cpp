@@ -1,4 +1,4 @@
-// What docs/external-memory.md shows.
+// What docs/guide/external-memory.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>

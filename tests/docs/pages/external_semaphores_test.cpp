@@ -1,4 +1,4 @@
-// What docs/external-semaphores.md shows.
+// What docs/guide/external-semaphores.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

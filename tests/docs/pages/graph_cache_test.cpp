@@ -1,4 +1,4 @@
-// What docs/graph-cache.md shows.
+// What docs/guide/graph-cache.md shows.
 #include <gtest/gtest.h>
 
 #include <cstddef>

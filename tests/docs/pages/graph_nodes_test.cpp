@@ -1,4 +1,4 @@
-// What docs/graph-nodes.md shows.
+// What docs/guide/graph-nodes.md shows.
 #include <gtest/gtest.h>
 
 #include <utility>

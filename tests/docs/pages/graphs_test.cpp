@@ -1,4 +1,4 @@
-// What docs/graphs.md shows.
+// What docs/guide/graphs.md shows.
 #include <gtest/gtest.h>
 
 #include <filesystem>

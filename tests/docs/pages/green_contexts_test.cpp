@@ -1,4 +1,4 @@
-// What docs/green-contexts.md shows.
+// What docs/guide/green-contexts.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

@@ -1,4 +1,4 @@
-// What docs/host-functions.md shows.
+// What docs/guide/host-functions.md shows.
 #include <gtest/gtest.h>
 
 #include <memory>

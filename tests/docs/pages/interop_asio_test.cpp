@@ -1,4 +1,4 @@
-// What docs/interop.md shows about Asio.
+// What docs/guide/interop.md shows about Asio.
 #include <gtest/gtest.h>
 
 #include <asio/awaitable.hpp>

@@ -1,4 +1,4 @@
-// What docs/interop.md shows about senders.
+// What docs/guide/interop.md shows about senders.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// What docs/interop.md shows.
+// What docs/guide/interop.md shows.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What docs/interprocess.md shows.
+// What docs/guide/interprocess.md shows.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

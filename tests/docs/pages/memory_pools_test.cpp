@@ -1,4 +1,4 @@
-// What docs/memory-pools.md shows.
+// What docs/guide/memory-pools.md shows.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What docs/memory.md shows.
+// What docs/guide/memory.md shows.
 #include <gtest/gtest.h>
 
 #include <span>

@@ -1,4 +1,4 @@
-// What docs/ordering.md shows.
+// What docs/guide/ordering.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

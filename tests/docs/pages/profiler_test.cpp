@@ -1,4 +1,4 @@
-// What docs/profiler.md shows.
+// What docs/guide/profiler.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

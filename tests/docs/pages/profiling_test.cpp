@@ -1,4 +1,4 @@
-// What docs/profiling.md shows.
+// What docs/guide/profiling.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

@@ -1,4 +1,4 @@
-// What docs/stream-attributes.md shows.
+// What docs/guide/stream-attributes.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

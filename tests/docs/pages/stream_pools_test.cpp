@@ -1,4 +1,4 @@
-// What docs/stream-pools.md shows.
+// What docs/guide/stream-pools.md shows.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What docs/streams.md shows.
+// What docs/guide/streams.md shows.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What docs/timing.md shows.
+// What docs/guide/timing.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>

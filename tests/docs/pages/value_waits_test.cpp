@@ -1,4 +1,4 @@
-// What docs/value-waits.md shows.
+// What docs/guide/value-waits.md shows.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What docs/verify.md shows.
+// What docs/guide/verify.md shows.
 #include <gtest/gtest.h>
 
 #include <weir/weir.hpp>

@@ -1,4 +1,4 @@
-// What docs/waiting.md shows.
+// What docs/guide/waiting.md shows.
 #include <gtest/gtest.h>
 
 #include <chrono>

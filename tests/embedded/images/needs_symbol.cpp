@@ -1,5 +1,5 @@
 // needs_symbol.cpp - a module that wants a function that no process has.
-#include "embedded/kernel/module_abi.h"
+#include "embedded/kernel/image/module_abi.h"
 
 extern "C" void weir_test_function_of_nobody();
 

@@ -1,5 +1,5 @@
 // numbers.cpp - a module with kernels of several shapes and a variable of each kind of memory.
-#include "embedded/kernel/module_abi.h"
+#include "embedded/kernel/image/module_abi.h"
 
 namespace {
 

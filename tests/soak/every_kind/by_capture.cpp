@@ -1,9 +1,9 @@
 // soak/every_kind/by_capture.cpp - the graph captured, from four streams.
-#include <weir/capture.hpp>
-#include <weir/copy.hpp>
-#include <weir/fill.hpp>
-#include <weir/host_function.hpp>
-#include <weir/stream_fork.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream_fork.hpp>
 
 #include <cstring>
 #include <stdexcept>

@@ -1,11 +1,11 @@
 // soak/every_kind/by_hand.cpp - the graph built node by node.
-#include <weir/child_graph_node.hpp>
-#include <weir/conditional_node.hpp>
-#include <weir/copy_node.hpp>
-#include <weir/empty_node.hpp>
-#include <weir/event_nodes.hpp>
-#include <weir/memory_nodes.hpp>
-#include <weir/value_batch_node.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/graph/nodes/empty_node.hpp>
+#include <weir/graph/nodes/event_nodes.hpp>
+#include <weir/graph/nodes/memory_nodes.hpp>
+#include <weir/graph/nodes/value_batch_node.hpp>
 
 #include "soak/every_kind/scene.hpp"
 

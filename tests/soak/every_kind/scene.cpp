@@ -1,8 +1,8 @@
 // soak/every_kind/scene.cpp - memory, launches, and what nodes are told.
 #include "soak/every_kind/scene.hpp"
 
-#include <weir/copy_node.hpp>
-#include <weir/fill.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/memory/fill.hpp>
 
 #include <stdexcept>
 #include <utility>

@@ -1,17 +1,17 @@
 // soak/every_kind/scene.hpp - the memory, streams and events of a graph with a node of every kind, and ways to build it.
 #pragma once
 
-#include <weir/buffer.hpp>
-#include <weir/context.hpp>
-#include <weir/event.hpp>
-#include <weir/fill_node.hpp>
-#include <weir/graph_exec.hpp>
-#include <weir/host_function_node.hpp>
-#include <weir/kernel_node.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/pitched_span.hpp>
-#include <weir/value_batch.hpp>
-#include <weir/word.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/device/context.hpp>
+#include <weir/event/event.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/host_function_node.hpp>
+#include <weir/graph/nodes/kernel_node.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/memory/pitched_span.hpp>
+#include <weir/sync/value_batch.hpp>
+#include <weir/sync/word.hpp>
 
 #include <array>
 #include <mutex>

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <chrono>
 #include <utility>
-#include <weir/error.hpp>
-#include <weir/sync_wait.hpp>
-#include <weir/task.hpp>
-#include <weir/when_all_values.hpp>
+#include <weir/core/error.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
+#include <weir/completion/when_all_values.hpp>
 
 namespace weir::tool::scan {
 namespace {

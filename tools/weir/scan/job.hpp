@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <vector>
-#include <weir/stream.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace weir::tool::scan {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <thread>
-#include <weir/launch.hpp>
-#include <weir/module.hpp>
-#include <weir/program.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/module.hpp>
+#include <weir/kernel/program.hpp>
 
 namespace weir::tool::scan {
 namespace {

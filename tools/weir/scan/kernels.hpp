@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <weir/kernel.hpp>
-#include <weir/stream.hpp>
+#include <weir/kernel/kernel.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace weir::tool::scan {
 

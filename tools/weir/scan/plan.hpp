@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <thread>
-#include <weir/device.hpp>
+#include <weir/device/device.hpp>
 
 namespace weir::tool::scan {
 

@@ -31,7 +31,7 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <weir/driver.hpp>
+#include <weir/core/driver.hpp>
 
 namespace weir::tool {
 namespace {

@@ -2,11 +2,11 @@
 #include "scan/slot.hpp"
 
 #include <algorithm>
-#include <weir/capture.hpp>
-#include <weir/completion.hpp>
-#include <weir/copy.hpp>
-#include <weir/fill.hpp>
-#include <weir/graph.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph.hpp>
 
 namespace weir::tool::scan {
 

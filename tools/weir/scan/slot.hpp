@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <weir/buffer.hpp>
-#include <weir/graph_exec.hpp>
-#include <weir/pinned_buffer.hpp>
-#include <weir/stream.hpp>
-#include <weir/task.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/task.hpp>
 
 namespace weir::tool::scan {
 

@@ -5,7 +5,7 @@
 #include "stage/plan.hpp"
 
 #include <cstdint>
-#include <weir/pinned_buffer.hpp>
+#include <weir/memory/pinned_buffer.hpp>
 
 namespace weir::tool {
 

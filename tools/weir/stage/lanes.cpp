@@ -1,7 +1,7 @@
 // stage/lanes.cpp - making the streams of a run and waiting for them.
 #include "stage/lanes.hpp"
 
-#include <weir/error.hpp>
+#include <weir/core/error.hpp>
 
 namespace weir::tool {
 

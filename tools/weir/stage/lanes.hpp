@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <vector>
-#include <weir/stream.hpp>
+#include <weir/stream/stream.hpp>
 
 namespace weir::tool {
 

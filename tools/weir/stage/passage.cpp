@@ -1,8 +1,8 @@
 // stage/passage.cpp - three copies and the events between them.
 #include "stage/passage.hpp"
 
-#include <weir/copy.hpp>
-#include <weir/fill.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
 
 namespace weir::tool {
 namespace {

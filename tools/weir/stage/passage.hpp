@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <weir/buffer.hpp>
-#include <weir/event.hpp>
+#include <weir/memory/buffer.hpp>
+#include <weir/event/event.hpp>
 
 namespace weir::tool {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <weir/device.hpp>
+#include <weir/device/device.hpp>
 
 namespace weir::tool {
 

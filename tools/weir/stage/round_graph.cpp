@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <weir/capture.hpp>
-#include <weir/copy.hpp>
-#include <weir/host_function.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/stream/host_function.hpp>
 
 namespace weir::tool {
 namespace {

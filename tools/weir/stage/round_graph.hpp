@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <span>
 #include <vector>
-#include <weir/copy_node.hpp>
-#include <weir/graph.hpp>
-#include <weir/graph_exec.hpp>
-#include <weir/host_function_node.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/graph/graph.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/host_function_node.hpp>
 
 namespace weir::tool {
 

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <weir/event.hpp>
-#include <weir/pinned_buffer.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/pinned_buffer.hpp>
 
 namespace weir::tool {
 

@@ -22,7 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <weir/driver.hpp>
+#include <weir/core/driver.hpp>
 
 namespace weir::tool {
 namespace {

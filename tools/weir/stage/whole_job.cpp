@@ -12,8 +12,8 @@
 #include <chrono>
 #include <optional>
 #include <vector>
-#include <weir/error.hpp>
-#include <weir/host_function.hpp>
+#include <weir/core/error.hpp>
+#include <weir/stream/host_function.hpp>
 
 namespace weir::tool {
 namespace {

@@ -1,0 +1,65 @@
+// weir/detail/typed_memory.hpp - memory as elements of a type: what all buffers have.
+#pragma once
+
+#include <weir/core/call_site.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/detail/tracked_memory.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace weir::detail {
+
+// The elements of a buffer, in memory of one of the kinds that derive from tracked_memory. Buffers derive from this and
+// say how they are made and how they end.
+template <class T, class Memory>
+class typed_memory {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "a buffer holds plain values");
+
+ public:
+  using value_type = T;
+
+  [[nodiscard]] bool closed() const noexcept { return memory_.closed(); }
+
+  // Work was queued on that stream that uses this and that weir did not queue. Call it after queueing; for a stream
+  // that weir owns once is enough.
+  void used_on(stream_ref stream, call_site at = call_site::current()) const {
+    if (memory_.note_use(stream, at)) memory_.mark_use(stream, at);
+  }
+
+  // The address in this process. That of device memory is for kernels, not for the host to follow.
+  [[nodiscard]] T* data() noexcept { return static_cast<T*>(memory_.address()); }
+  [[nodiscard]] const T* data() const noexcept { return static_cast<const T*>(memory_.address()); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_.bytes() / sizeof(T); }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return memory_.bytes(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+
+  // For weir's operations.
+  [[nodiscard]] const tracked_memory& tracked() const noexcept { return memory_; }
+
+ protected:
+  template <class... From>
+  explicit typed_memory(From&&... from) : memory_{static_cast<From&&>(from)...} {}
+  typed_memory(typed_memory&&) noexcept = default;
+  typed_memory& operator=(typed_memory&&) noexcept = default;
+  ~typed_memory() = default;
+
+  Memory memory_;
+};
+
+// The same where the host reads and writes it, like an array, when the work that uses it is done.
+template <class T, class Memory>
+class host_array : public typed_memory<T, Memory> {
+ public:
+  [[nodiscard]] T& operator[](std::size_t i) noexcept { return this->data()[i]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return this->data()[i]; }
+  [[nodiscard]] T* begin() noexcept { return this->data(); }
+  [[nodiscard]] T* end() noexcept { return this->data() + this->size(); }
+  [[nodiscard]] const T* begin() const noexcept { return this->data(); }
+  [[nodiscard]] const T* end() const noexcept { return this->data() + this->size(); }
+
+ protected:
+  using typed_memory<T, Memory>::typed_memory;
+};
+
+}  // namespace weir::detail

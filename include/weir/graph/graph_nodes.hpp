@@ -1,0 +1,72 @@
+// weir/graph/graph_nodes.hpp - nodes of all kinds, and a choice among them.
+#pragma once
+
+#include <weir/core/call_site.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
+#include <weir/graph/nodes/copy_node.hpp>
+#include <weir/graph/nodes/empty_node.hpp>
+#include <weir/graph/nodes/event_nodes.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
+#include <weir/graph/nodes/graph_node.hpp>
+#include <weir/graph/nodes/host_function_node.hpp>
+#include <weir/graph/nodes/kernel_node.hpp>
+#include <weir/graph/nodes/memory_nodes.hpp>
+#include <weir/graph/nodes/semaphore_nodes.hpp>
+#include <weir/graph/nodes/value_batch_node.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace weir {
+namespace detail {
+
+// A node with the line that asks.
+struct asked_node {
+  template <std::convertible_to<graph_node> Node>
+  asked_node(const Node& asked, call_site from = call_site::current()) noexcept : node{asked}, at{from} {}
+  graph_node node;
+  call_site at;
+};
+
+template <class... Functions>
+struct choice : Functions... {
+  using Functions::operator()...;
+};
+
+}  // namespace detail
+
+// Calls the function that takes the node as what it is, and gives what that gives:
+//
+//   weir::visit(
+//       node, [](weir::fill_node n) { ... n.parameters() ... },  //
+//       [](weir::copy_node n) { ... },                           //
+//       [](weir::graph_node n) { ... });                         // all others, and kinds that are newer than weir
+//
+// One that takes a graph_node has to be there; all give one type. cuGraphNodeGetType.
+template <class... Functions>
+decltype(auto) visit(detail::asked_node asked, Functions&&... functions) {
+  detail::choice<std::decay_t<Functions>...> choose{std::forward<Functions>(functions)...};
+  static_assert(std::is_invocable_v<decltype(choose)&, graph_node>, "one function takes whatever else there is");
+  const auto as = [&]<class View>(View) -> decltype(auto) { return choose(View{detail::known_kind{}, asked.node}); };
+  switch (asked.node.kind(asked.at)) {
+    case node_kind::kernel: return as(kernel_node{});
+    case node_kind::copy: return as(copy_node{});
+    case node_kind::fill: return as(fill_node{});
+    case node_kind::host_function: return as(host_function_node{});
+    case node_kind::child_graph: return as(child_graph_node{});
+    case node_kind::empty: return as(empty_node{});
+    case node_kind::event_wait: return as(event_wait_node{});
+    case node_kind::event_record: return as(event_record_node{});
+    case node_kind::semaphore_signal: return as(semaphore_signal_node{});
+    case node_kind::semaphore_wait: return as(semaphore_wait_node{});
+    case node_kind::allocation: return as(allocation_node{});
+    case node_kind::free: return as(free_node{});
+    case node_kind::value_batch: return as(value_batch_node{});
+    case node_kind::conditional: return as(conditional_node{});
+  }
+  return choose(asked.node);
+}
+
+}  // namespace weir

@@ -1,0 +1,282 @@
+// weir/interop/detail/asio_operation.hpp - a handler of Asio's that waits for work of a device.
+#pragma once
+
+#include <weir/core/call_site.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/detail/completion_access.hpp>
+#include <weir/detail/completion_waiter.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/interop/detail/asio_waits.hpp>
+
+#include <asio/associated_allocator.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/dispatch.hpp>
+#include <asio/error.hpp>
+#include <asio/execution/context.hpp>
+#include <asio/execution/executor.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/is_executor.hpp>
+#include <asio/post.hpp>
+#include <asio/query.hpp>
+#include <asio/system_context.hpp>
+#include <asio/system_executor.hpp>
+#include <concepts>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace weir::detail {
+
+// Asio has two kinds.
+template <class E>
+concept asio_executor = ::asio::execution::is_executor<E>::value || ::asio::is_executor<E>::value;
+
+template <class E>
+concept asio_executor_with_context = requires(const E& e) {
+  { ::asio::query(e, ::asio::execution::context) } -> std::convertible_to<::asio::execution_context&>;
+  requires !std::same_as<decltype(::asio::query(e, ::asio::execution::context)), ::asio::system_context&>;
+};
+
+template <class E>
+concept asio_old_executor = !::asio::execution::is_executor<E>::value && requires(const E& e) {
+  { e.context() } -> std::convertible_to<::asio::execution_context&>;
+};
+
+// Those that have no context of their own call functions where they are given any: the system's executor, which stands for
+// none, and the one of futures.
+template <class E>
+inline constexpr bool calls_in_place = !asio_executor_with_context<E> && !asio_old_executor<E>;
+
+template <class E>
+[[nodiscard]] asio_waits& waits_of(const E& executor) {
+  if constexpr (asio_executor_with_context<E>) {
+    ::asio::execution_context& context = ::asio::query(executor, ::asio::execution::context);
+    return ::asio::use_service<asio_wait_service>(context).waits();
+  } else if constexpr (asio_old_executor<E>) {
+    ::asio::execution_context& context = executor.context();
+    return ::asio::use_service<asio_wait_service>(context).waits();
+  } else {
+    static auto* const of_no_context = new asio_waits{true};  // the reactor's threads come until the process is gone
+    return *of_no_context;
+  }
+}
+
+// In the memory of the handler's allocator. `Source` is what is waited for, and calls the handler with what comes of it.
+template <class Handler, class Executor, class Source>
+class asio_operation final : public asio_wait {
+  using executor_type = ::asio::associated_executor_t<Handler, Executor>;
+  using handlers_allocator = ::asio::associated_allocator_t<Handler>;
+  using memory = typename std::allocator_traits<handlers_allocator>::template rebind_traits<asio_operation>;
+
+  struct ender {
+    void operator()(asio_operation* one) const noexcept { static_cast<void>(one->take()); }
+  };
+  using owner = std::unique_ptr<asio_operation, ender>;
+
+  // What is left when the memory is given back. The executor stays at work until the handler has returned.
+  struct rest {
+    Handler handler;
+    ::asio::executor_work_guard<executor_type> work;
+    Source source;
+  };
+
+ public:
+  // Throws with nothing begun and the handler destroyed.
+  static void begin(Handler handler, const Executor& fallback, Source source) {
+    typename memory::allocator_type allocator{::asio::get_associated_allocator(handler)};
+    asio_operation* const place = memory::allocate(allocator, 1);
+    const executor_type executor = ::asio::get_associated_executor(handler, fallback);
+    owner one{::new (static_cast<void*>(place)) asio_operation{std::move(handler), executor, std::move(source)}};
+    asio_operation& begun = *one;
+    begun.wait(std::move(one));
+  }
+
+  void hand_on(errc outcome, bool cancelled) noexcept override {
+    outcome_ = outcome;
+    cancelled_ = cancelled;
+    give(owner{this});
+  }
+
+  void drop() noexcept override { static_cast<void>(take()); }
+
+ private:
+  struct canceller {
+    void operator()(::asio::cancellation_type type) const noexcept {
+      constexpr auto any =
+          ::asio::cancellation_type::terminal | ::asio::cancellation_type::partial | ::asio::cancellation_type::total;
+      if ((type & any) != ::asio::cancellation_type::none) among->cancel(*at, life);
+    }
+    asio_waits* among;
+    asio_waits::place* at;
+    unsigned long long life;
+  };
+
+  // What the executor is given. One that ends without calling it destroys the handler.
+  struct ready {
+    using allocator_type = handlers_allocator;
+    [[nodiscard]] allocator_type get_allocator() const noexcept {
+      return ::asio::get_associated_allocator(one->rest_.handler);
+    }
+    void operator()() { std::exchange(one, nullptr).release()->call(); }
+    owner one;
+  };
+
+  asio_operation(Handler&& handler, const executor_type& executor, Source&& source)
+      : rest_{std::move(handler), ::asio::executor_work_guard<executor_type>{executor}, std::move(source)} {}
+  ~asio_operation() = default;
+
+  void wait(owner self) {
+    const completion awaited = rest_.source.awaited();
+    lane* const where = completion_access::where(awaited);
+    asio_waits& among = waits_of(rest_.work.get_executor());
+    asio_waits::place& at = among.enter(*this, where);
+    try {
+      auto slot = ::asio::get_associated_cancellation_slot(rest_.handler);
+      if (slot.is_connected()) slot.template emplace<canceller>(canceller{&among, &at, at.life});
+      const bool waits = where != nullptr && add_waiter(*where, completion_access::ticket(awaited), at);
+      if constexpr (calls_in_place<executor_type>) {
+        if (!waits) tell_soon(where, at);
+      }
+      if (waits || calls_in_place<executor_type>) {
+        static_cast<void>(self.release());  // it may be over and gone by now
+        return;
+      }
+    } catch (...) {
+      among.leave(at);
+      throw;
+    }
+    outcome_ = at.outcome;
+    among.leave(at);
+    give(std::move(self));
+  }
+
+  static void give(owner one) {
+    const executor_type executor = one->rest_.work.get_executor();
+    if constexpr (calls_in_place<executor_type>) {
+      ::asio::dispatch(executor, ready{std::move(one)});
+    } else {
+      ::asio::post(executor, ready{std::move(one)});
+    }
+  }
+
+  void call() {
+    const errc outcome = outcome_;
+    const bool cancelled = cancelled_;
+    rest kept = take();
+    kept.source.call(kept.handler, outcome, cancelled);
+  }
+
+  // Ends this.
+  [[nodiscard]] rest take() noexcept {
+    rest kept{std::move(rest_)};
+    typename memory::allocator_type allocator{::asio::get_associated_allocator(kept.handler)};
+    this->~asio_operation();
+    memory::deallocate(allocator, this, 1);
+    return kept;
+  }
+
+  rest rest_;
+  errc outcome_ = errc::success;
+  bool cancelled_ = false;
+};
+
+inline void throw_asio_outcome(const completion& awaited, errc outcome, bool cancelled, call_site at) {
+  if (cancelled) throw std::system_error{::asio::error::operation_aborted};
+  throw_outcome(completion_access::where(awaited), completion_access::ticket(awaited), outcome, "weir::async_wait", at);
+}
+
+// A completion as what is waited for.
+struct asio_completion {
+  completion what;
+  call_site at;
+
+  [[nodiscard]] const completion& awaited() const noexcept { return what; }
+
+  template <class Handler>
+  void call(Handler& handler, errc outcome, bool cancelled) const {
+    std::exception_ptr failure;
+    try {
+      throw_asio_outcome(what, outcome, cancelled, at);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::move(handler)(std::move(failure));
+  }
+};
+
+// What a handler gets of a future; where there is no value, what this is without one, which must be to be had whatever happens.
+template <class T>
+using asio_value = std::conditional_t<std::is_nothrow_default_constructible_v<T>, T, std::optional<T>>;
+
+// A future. Its value goes to the handler.
+template <class T>
+struct asio_future {
+  future<T> what;
+  call_site at;
+
+  [[nodiscard]] completion awaited() const { return end_of(what, "weir::async_wait", at); }
+
+  template <class Handler>
+  void call(Handler& handler, errc outcome, bool cancelled) {
+    std::exception_ptr failure;
+    std::optional<T> value;
+    try {
+      throw_asio_outcome(what.completion(at), outcome, cancelled, at);
+      value.emplace(take_value(what));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if constexpr (!std::same_as<asio_value<T>, T>) {
+      std::move(handler)(std::move(failure), std::move(value));
+    } else if (value.has_value()) {
+      std::move(handler)(std::move(failure), *std::move(value));
+    } else {
+      std::move(handler)(std::move(failure), T{});
+    }
+  }
+};
+
+// What can be refused is refused before Asio's token begins the wait: one that does so while a coroutine is suspended, such as
+// use_awaitable, has nobody to throw to. Gives what is waited for.
+template <class Source>
+[[nodiscard]] Source&& asio_source(Source&& source) {
+  const completion awaited = source.awaited();
+  lane* const where = completion_access::where(awaited);
+  const bool waits = where != nullptr && known_outcome(*where, completion_access::ticket(awaited)) == errc::not_ready;
+  if (waits) begin_telling(where);
+  return std::move(source);
+}
+
+// What Asio's completion tokens begin.
+struct begin_asio_wait {
+  template <class Handler, class Source>
+  void operator()(Handler&& handler, Source&& source) const {
+    using operation = asio_operation<std::decay_t<Handler>, ::asio::system_executor, std::decay_t<Source>>;
+    operation::begin(std::forward<Handler>(handler), {}, std::forward<Source>(source));
+  }
+};
+
+// The same with an executor for handlers that have none of their own.
+template <class Executor>
+struct begin_asio_wait_at {
+  using executor_type = Executor;
+  [[nodiscard]] executor_type get_executor() const noexcept { return where; }
+
+  template <class Handler, class Source>
+  void operator()(Handler&& handler, Source&& source) const {
+    using operation = asio_operation<std::decay_t<Handler>, Executor, std::decay_t<Source>>;
+    operation::begin(std::forward<Handler>(handler), where, std::forward<Source>(source));
+  }
+
+  Executor where;
+};
+
+}  // namespace weir::detail

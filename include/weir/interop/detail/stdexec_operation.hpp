@@ -1,0 +1,127 @@
+// weir/interop/detail/stdexec_operation.hpp - a receiver that waits for work of a device.
+#pragma once
+
+#include <weir/completion/completion.hpp>
+#include <weir/detail/completion_access.hpp>
+#include <weir/detail/completion_waiter.hpp>
+#include <weir/core/errc.hpp>
+#include <weir/interop/detail/stdexec_library.hpp>
+
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace weir::detail {
+
+// `Source` is what is waited for, and has the values. Whoever takes the waiter completes the receiver: the reactor, who tells
+// it, or a request to stop, which takes it back; or start(), if that has not come to its end by then.
+template <class Receiver, class Source>
+class sender_operation : completion_waiter {
+ public:
+  using operation_state_concept = typename Source::template mark<Receiver>;
+
+  sender_operation(Receiver&& receiver, Source&& source) : receiver_{std::move(receiver)}, source_{std::move(source)} {}
+  sender_operation(const sender_operation&) = delete;
+  sender_operation& operator=(const sender_operation&) = delete;
+
+  void start() & noexcept {
+    const token stop = senders::get_stop_token(senders::get_env(receiver_));
+    if (stop.stop_requested()) {
+      senders::set_stopped(std::move(receiver_));
+      return;
+    }
+    told = &be_told;
+    try {
+      awaited_ = source_.awaited();
+      if (where() == nullptr || !add_waiter(*where(), completion_access::ticket(awaited_), *this)) {
+        state_.store(begun);
+        go_on_without_waiting();
+        return;
+      }
+    } catch (...) {
+      senders::set_error(std::move(receiver_), std::current_exception());
+      return;
+    }
+    if constexpr (stoppable) {  // else it may be over and gone by now
+      callback_.emplace(stop, stopper{this});
+      const unsigned before = state_.fetch_or(begun);
+      if ((before & taken_back) != 0) {
+        complete_stopped();
+      } else if ((before & was_told) != 0) {
+        go_on_without_waiting();
+      }
+    }
+  }
+
+ private:
+  struct stopper {
+    sender_operation* of;
+    void operator()() const noexcept { of->stop(); }
+  };
+  struct no_callback {
+    void reset() noexcept {}
+  };
+  using token = stop_token_of<Receiver>;
+  static constexpr bool stoppable = !senders::unstoppable_token<token>;
+  using callback =
+      std::conditional_t<stoppable, std::optional<typename token::template callback_type<stopper>>, no_callback>;
+
+  static constexpr unsigned begun = 1;
+  static constexpr unsigned was_told = 2;
+  static constexpr unsigned taken_back = 4;
+
+  [[nodiscard]] lane* where() const noexcept { return completion_access::where(awaited_); }
+
+  // The outcome is known. start() has been called on any thread; some must not go on there.
+  void go_on_without_waiting() {
+    if constexpr (Source::may_go_on_anywhere) {
+      complete();
+    } else {
+      tell_soon(where(), *this);
+    }
+  }
+
+  static void be_told(completion_waiter& self, errc) noexcept {
+    auto& me = static_cast<sender_operation&>(self);
+    if (!stoppable || (me.state_.fetch_or(was_told) & begun) != 0) me.complete();
+  }
+
+  void stop() noexcept {
+    if (!take_back(*where(), *this)) return;
+    if ((state_.fetch_or(taken_back) & begun) != 0) complete_stopped();
+  }
+
+  void complete_stopped() noexcept {
+    callback_.reset();
+    senders::set_stopped(std::move(receiver_));
+  }
+
+  void complete() noexcept {
+    callback_.reset();  // waits for a request that is just being made
+    std::exception_ptr failure;
+    std::optional<decltype(source_.take())> values;
+    try {
+      throw_outcome(where(), completion_access::ticket(awaited_), outcome, "weir::as_sender", source_.at);
+      values.emplace(source_.take());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (failure != nullptr) {
+      senders::set_error(std::move(receiver_), std::move(failure));
+    } else {
+      std::apply([this](auto&&... each) { senders::set_value(std::move(receiver_), std::move(each)...); },
+                 *std::move(values));
+    }
+  }
+
+  Receiver receiver_;
+  Source source_;
+  completion awaited_;
+  [[no_unique_address]] callback callback_;
+  std::atomic<unsigned> state_{0};
+};
+
+}  // namespace weir::detail

@@ -1,0 +1,65 @@
+// api/capture/capture_joins.cpp - which streams of a capture come after which nodes.
+#include "api/capture/capture_joins.hpp"
+
+#include "api/core/check.hpp"
+#include "api/graph/driver_edges.hpp"
+
+#include <weir/graph/graph.hpp>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace weir::detail {
+namespace {
+
+// Adds all that the nodes come after.
+void add_earlier(std::unordered_set<CUgraphNode>& nodes, const std::vector<graph_edge>& edges) {
+  std::vector<std::pair<CUgraphNode, CUgraphNode>> backwards;
+  backwards.reserve(edges.size());
+  for (const graph_edge& edge : edges) backwards.emplace_back(edge.to.get(), edge.from.get());
+  std::ranges::sort(backwards);
+  std::vector<CUgraphNode> next{nodes.begin(), nodes.end()};
+  while (!next.empty()) {
+    const CUgraphNode node = next.back();
+    next.pop_back();
+    for (auto edge = std::ranges::lower_bound(backwards, std::pair{node, CUgraphNode{}});
+         edge != backwards.end() && edge->first == node; ++edge) {
+      if (nodes.insert(edge->second).second) next.push_back(edge->second);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CUstream> find_loose(const std::vector<joined_stream>& joined, const capture_part& origin, call_site at) {
+  std::vector<CUstream> loose;
+  if (joined.empty()) return loose;
+  std::unordered_set<CUgraphNode> reached{origin.nodes, origin.nodes + origin.count};
+  add_earlier(reached, graph_ref{origin.graph}.edges(at));
+  for (const joined_stream& each : joined) {
+    capture_part part;
+    if (ask_capture(each.stream, part) != CUDA_SUCCESS || part.id != origin.id) continue;
+    if (std::any_of(part.nodes, part.nodes + part.count, [&](CUgraphNode n) { return !reached.contains(n); })) {
+      loose.push_back(each.stream);
+    }
+  }
+  return loose;
+}
+
+void join_leaves(CUstream origin, CUgraph graph, call_site at) {
+  std::size_t count = 0;
+  check(driver().cuGraphGetNodes(graph, nullptr, &count), "cuGraphGetNodes", subject::graph(graph), at);
+  if (count == 0) return;
+  std::vector<CUgraphNode> nodes(count);
+  check(driver().cuGraphGetNodes(graph, nodes.data(), &count), "cuGraphGetNodes", subject::graph(graph), at);
+  std::unordered_set<CUgraphNode> inner;
+  for (const graph_edge& edge : graph_ref{graph}.edges(at)) inner.insert(edge.from.get());
+  std::erase_if(nodes, [&](CUgraphNode node) { return inner.contains(node); });
+  if (nodes.empty()) return;
+  check(set_frontier(origin, nodes.data(), nullptr, nodes.size(), CU_STREAM_ADD_CAPTURE_DEPENDENCIES),
+        "cuStreamUpdateCaptureDependencies", stream_ref{origin}, at);
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,12 @@
+// api/completion/when.cpp - several completions as one wait: all of them, or the first.
+#include <weir/completion/when.hpp>
+
+#include "api/core/check.hpp"
+
+namespace weir::detail {
+
+void refuse_any_of_nothing(std::size_t completions, call_site at) {
+  if (completions == 0) fail(errc::invalid_value, "weir::when_any", "", "there is no first one of no completions", at);
+}
+
+}  // namespace weir::detail

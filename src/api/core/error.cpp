@@ -1,0 +1,133 @@
+// api/core/error.cpp - the error type and its category.
+#include <weir/core/error.hpp>
+#include <weir/core/to_string.hpp>
+
+#include "api/core/never_destroyed.hpp"
+#include "driver/results.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "weir"; }
+
+  [[nodiscard]] std::string message(int number) const override {
+    switch (static_cast<errc>(number)) {
+      case errc::closed: return "closed: the object was closed, released or moved from";
+      case errc::not_recorded: return "not_recorded: the event was never recorded";
+      case errc::timing_disabled: return "timing_disabled: the event was made without timing";
+      case errc::wrong_type: return "wrong_type: an object is not of the type that it is taken for";
+      case errc::exhausted: return "exhausted: no stream of the pool is left to lend";
+      default: break;
+    }
+    const detail::result_words words = detail::words_of(number);
+    return fmt::format("{}: {}", words.name, words.text);
+  }
+
+  [[nodiscard]] std::error_condition default_error_condition(int number) const noexcept override {
+    switch (static_cast<errc>(number)) {
+      case errc::success: return {};
+      case errc::invalid_value: return std::errc::invalid_argument;
+      case errc::out_of_memory: return std::errc::not_enough_memory;
+      case errc::no_device:
+      case errc::invalid_device: return std::errc::no_such_device;
+      case errc::not_permitted: return std::errc::operation_not_permitted;
+      case errc::not_supported: return std::errc::not_supported;
+      case errc::timeout: return std::errc::timed_out;
+      default: return {number, *this};
+    }
+  }
+};
+
+}  // namespace
+
+const std::error_category& driver_category() noexcept {
+  // Errors are made and read while statics are destroyed.
+  static detail::never_destroyed<category> the_category;
+  return *the_category;
+}
+
+namespace detail {
+
+struct error_details {
+  std::atomic<int> holders{1};
+  const char* call = "";
+  std::string object;
+  std::string advice;
+  call_site where;
+  std::string text;
+  std::vector<error> attached;
+
+  // "cuStreamQuery on stream 0x1 (device 0): CUDA_ERROR_...: ... (main.cpp:12). Advice. Then 2 more: ..."
+  void compose(int code) {
+    text = call;
+    if (!object.empty()) text += fmt::format(" on {}", object);
+    text += fmt::format(": {} ({})", driver_category().message(code), code);
+    if (where.line() != 0) text += fmt::format(" at {}:{}", where.file_name(), where.line());
+    if (!advice.empty()) text += fmt::format("; {}", advice);
+    for (const error& later : attached) text += fmt::format(" [then {}]", later.what());
+  }
+};
+
+void let_go(error_details* details) noexcept {
+  if (details->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete details;
+}
+
+}  // namespace detail
+
+error::error(errc code, const char* call, std::string object, std::string advice, call_site at)
+    : std::system_error{make_error_code(code)} {
+  auto mine = std::make_unique<detail::error_details>();
+  mine->call = call;
+  mine->object = std::move(object);
+  mine->advice = std::move(advice);
+  mine->where = at;
+  mine->compose(this->code().value());
+  details_ = mine.release();
+}
+
+error::error(const error& other) noexcept : std::system_error{other}, details_{other.details_} {
+  details_->holders.fetch_add(1, std::memory_order_relaxed);
+}
+
+error& error::operator=(const error& other) noexcept {
+  error copy{other};
+  std::system_error::operator=(other);
+  std::swap(details_, copy.details_);
+  return *this;
+}
+
+error::~error() { detail::let_go(details_); }
+
+const char* error::call() const noexcept { return details_->call; }
+const std::string& error::object() const noexcept { return details_->object; }
+const std::string& error::advice() const noexcept { return details_->advice; }
+call_site error::where() const noexcept { return details_->where; }
+const char* error::what() const noexcept { return details_->text.c_str(); }
+std::span<const error> error::attached() const noexcept { return details_->attached; }
+
+// What is shared never changes, so errors can be read and attached to by any thread that has its own copy, and what is
+// attached to each other is never a circle, which would keep itself alive for ever.
+void error::attach(const error& later) {
+  if (later.details_ == details_) return;  // itself, which is nothing new
+  std::vector<error> all{details_->attached};
+  all.push_back(later);
+  auto mine = std::make_unique<detail::error_details>();
+  mine->call = details_->call;
+  mine->object = details_->object;
+  mine->advice = details_->advice;
+  mine->where = details_->where;
+  mine->attached = std::move(all);
+  mine->compose(code().value());
+  detail::let_go(std::exchange(details_, mine.release()));
+}
+
+}  // namespace weir

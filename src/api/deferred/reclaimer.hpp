@@ -1,0 +1,104 @@
+// api/deferred/reclaimer.hpp - weir's own thread, for destruction that may not happen where it was asked for.
+#pragma once
+
+#include "api/core/check.hpp"
+#include "api/core/guard.hpp"
+
+#include <weir/core/deferred.hpp>
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace weir::detail {
+
+// Leaves the chore to the thread, which is started at the first one and sleeps when there is none. Never blocks and
+// never fails: a chore whose thread cannot be started waits for the next one's. Chores are begun in order; one that
+// answers busy or capture_open is asked again later. A chore may leave further ones.
+void leave_chore(chore& what) noexcept;
+// The same where it ends objects of the program's. Exit waits for those however long they take, and for a driver's call not.
+void leave_program_chore(chore& what) noexcept;
+
+// From any thread, before the end of the process. On the main one it will be known there that statics may be destroyed before
+// any is: what is left from then on is waited for before older statics are. Where weir is loaded later the main thread may not
+// be the one that does.
+void expect_exit_here() noexcept;
+
+// A chore made of a function object.
+template <class F>
+struct chore_of final : chore {
+  explicit chore_of(F&& f) : chore{nullptr, &call}, work(std::move(f)) {}
+  static chore_result call(chore& self) noexcept {
+    chore_of& me = static_cast<chore_of&>(self);
+    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+      if (open_captures.load(std::memory_order_relaxed) != 0) return chore_result::capture_open;
+      me.work();
+    } else {
+      const chore_result result = me.work();
+      if (result != chore_result::done) return result;
+    }
+    delete &me;
+    return chore_result::done;
+  }
+  F work;
+};
+
+// Leaves work() to the thread; it answers a chore_result, or nothing if it is done after one run outside of captures.
+template <class F>
+void defer(F work) noexcept {
+  static_assert(std::is_nothrow_move_constructible_v<F>);
+  chore* const node = new (std::nothrow) chore_of<F>(std::move(work));
+  if (node == nullptr) {
+    // What the work holds stays behind: to destroy it here is what may not be.
+    alignas(F) std::byte grave[sizeof(F)];
+    // Not moved from yet: where there is no memory nothing was constructed. NOLINTNEXTLINE(bugprone-use-after-move)
+    ::new (static_cast<void*>(grave)) F(std::move(work));
+    report_unraised(errc::out_of_memory, "weir::defer", {});
+    return;
+  }
+  leave_chore(*node);
+}
+
+// Runs work() now if frees are allowed now, else later.
+template <class F>
+void run_or_defer(F work) noexcept {
+  if (may_free()) {
+    work();
+  } else {
+    defer(std::move(work));
+  }
+}
+
+// Leaves work that no capture minds.
+template <class F>
+void leave_work(F work) noexcept {
+  defer([work = std::move(work)]() mutable noexcept {
+    work();
+    return chore_result::done;
+  });
+}
+
+// Runs such work now, unless this is a host function, where no driver call may be made.
+template <class F>
+void run_outside_host_functions(F work) noexcept {
+  if (in_forked_child()) return;  // what it is about is the parent's
+  if (inside_host_function) {
+    leave_work(std::move(work));
+  } else {
+    work();
+  }
+}
+
+// The same for destructors, which do not wait behind a call of weir's thread either.
+template <class F>
+void destroy_or_leave(F work) noexcept {
+  if (in_forked_child()) return;
+  if (may_destroy()) {
+    work();
+  } else {
+    leave_work(std::move(work));
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,109 @@
+// api/device/context.cpp - contexts: looking at one, keeping one, making one current.
+#include <weir/detail/closed.hpp>
+#include <weir/device/context.hpp>
+
+#include "api/capture/captures.hpp"
+#include "api/core/check.hpp"
+#include "api/device/device_call.hpp"
+#include "api/device/make_current.hpp"
+#include "api/core/may_wait.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/deferred/reclaimer.hpp"
+
+#include <utility>
+
+namespace weir {
+namespace {
+
+CUctx_st* usable(context_ref context, const char* call, call_site at) {
+  const detail::subject on{context.get()};
+  detail::permit(call, on, at);
+  if (context.get() == detail::closed_handle<CUctx_st>()) detail::fail_closed(call, on, at);
+  if (!context) detail::fail(errc::invalid_context, call, on, at);
+  return context.get();
+}
+
+}  // namespace
+
+weir::device context_ref::device(call_site at) const {
+  return weir::device{detail::place_of(usable(*this, "cuCtxGetDevice", at), at).device};
+}
+
+void context_ref::sync(call_site at) const {
+  CUctx_st* const context = usable(*this, "cuCtxSynchronize", at);
+  detail::may_wait("cuCtxSynchronize", at);
+  if (detail::captures_open()) detail::refuse_captured_context(context, "cuCtxSynchronize", at);
+  const detail::make_current current{context, at};
+  detail::check(detail::driver().cuCtxSynchronize(), "cuCtxSynchronize", detail::subject{handle_}, at);
+}
+
+errc context_ref::status() const noexcept {
+  if (const errc unusable = detail::usability(handle_); unusable != errc::success) return unusable;
+  const detail::driver_table* const driver = detail::driver_if_any();
+  if (driver == nullptr) return errc::not_initialized;
+  if (handle_ == nullptr) return errc::invalid_context;
+  if (const abi::CUresult pushed = driver->cuCtxPushCurrent_v2(handle_); pushed != abi::CUDA_SUCCESS) {
+    return static_cast<errc>(pushed);
+  }
+  std::size_t free = 0;
+  std::size_t total = 0;
+  const abi::CUresult answer = driver->cuMemGetInfo_v2(&free, &total);
+  detail::pop_current();
+  if (answer == abi::CUDA_ERROR_CONTEXT_IS_DESTROYED) detail::forget_reset_contexts();
+  return static_cast<errc>(answer);
+}
+
+context_ref current_context(call_site at) { return context_ref{detail::current_handle(at)}; }
+
+device current_device(call_site at) {
+  const context_ref now = current_context(at);
+  return now ? now.device(at) : device{0};
+}
+
+context::context(weir::device gpu, call_site at) : handle_{detail::closed_handle<CUctx_st>()}, device_{gpu} {
+  abi::CUcontext retained = nullptr;
+  detail::check(detail::driver().cuDevicePrimaryCtxRetain(&retained, detail::driver_device(gpu, at)),
+                "cuDevicePrimaryCtxRetain", gpu, at);
+  handle_ = retained;
+}
+
+context::context(context&& other) noexcept
+    : handle_{std::exchange(other.handle_, detail::closed_handle<CUctx_st>())}, device_{other.device_} {}
+
+context& context::operator=(context&& other) noexcept {
+  context taken{std::move(other)};
+  std::swap(handle_, taken.handle_);
+  std::swap(device_, taken.device_);
+  return *this;
+}
+
+context::~context() {
+  if (closed()) return;
+  detail::run_or_defer([gpu = device_] {
+    if (!detail::may_wait_for_device()) return;
+    detail::check_unraised(detail::driver().cuDevicePrimaryCtxRelease_v2(gpu.ordinal()), "cuDevicePrimaryCtxRelease",
+                           gpu);
+  });
+}
+
+void context::close(call_site at) {
+  if (closed()) return;
+  const abi::CUdevice handle = detail::driver_device(device_, at);
+  handle_ = detail::closed_handle<CUctx_st>();
+  detail::check(detail::driver().cuDevicePrimaryCtxRelease_v2(handle), "cuDevicePrimaryCtxRelease", device_, at);
+}
+
+bool context::closed() const noexcept { return handle_ == detail::closed_handle<CUctx_st>(); }
+void context::sync(call_site at) const { context_ref{*this}.sync(at); }
+errc context::status() const noexcept { return context_ref{*this}.status(); }
+
+context_scope::context_scope(context_ref context, call_site at)
+    : pushed_{detail::push_current(usable(context, "cuCtxPushCurrent", at), at)} {}
+
+context_scope::context_scope(weir::device gpu, call_site at) : context_scope{gpu.primary_context(at), at} {}
+
+context_scope::~context_scope() {
+  if (pushed_) detail::pop_current();
+}
+
+}  // namespace weir

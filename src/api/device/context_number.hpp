@@ -1,0 +1,29 @@
+// api/device/context_number.hpp - which context a stream is of, as a number that is never used again.
+#pragma once
+
+#include "api/stream/stream_table.hpp"
+
+#include <weir/core/call_site.hpp>
+
+namespace weir::detail {
+
+struct stream_place {
+  unsigned long long context = 0;
+  bool owned = false;  // by weir
+};
+
+// The contexts of streams of weir's. Others are asked for each time: nobody notices their end.
+extern thread_local constinit stream_table<unsigned long long> known_contexts [[gnu::tls_model("initial-exec")]];
+
+[[nodiscard]] stream_place find_stream_place(abi::CUstream stream, call_site at);
+
+// Throws where the stream is a default one and no context is current (invalid_context). cuStreamGetCtx, cuCtxGetCurrent,
+// cuCtxGetId; for streams of weir's mostly none of them.
+[[nodiscard]] inline stream_place stream_place_of(abi::CUstream stream, call_site at) {
+  if (const unsigned long long context = known_contexts.find(stream); context != 0) [[likely]] {
+    return {context, true};
+  }
+  return find_stream_place(stream, at);
+}
+
+}  // namespace weir::detail

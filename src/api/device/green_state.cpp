@@ -1,0 +1,98 @@
+// api/device/green_state.cpp - the green contexts that weir owns, and their ends.
+#include "api/device/green_state.hpp"
+
+#include "api/core/check.hpp"
+#include "api/profiler/names.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/deferred/reclaimer.hpp"
+#include "os/forked_child.hpp"
+
+#include <mutex>
+
+namespace weir::detail {
+namespace {
+
+// Neither constructed nor destroyed at run time: contexts may be static objects.
+constinit std::mutex lock;
+constinit green_state* first = nullptr;
+constinit std::atomic<int> count{0};
+
+}  // namespace
+
+green_state::green_state(abi::CUgreenCtx green, abi::CUcontext as_context, int ordinal) noexcept
+    : handle{green}, context{as_context}, device{ordinal} {
+  const std::lock_guard hold{lock};
+  next_ = first;
+  first = this;
+  count.fetch_add(1, std::memory_order_release);
+}
+
+// With the lock.
+green_state* green_state::find(abi::CUcontext context) noexcept {
+  green_state* found = first;
+  while (found != nullptr && found->context != context) found = found->next_;
+  return found;
+}
+
+green_state* hold_green(abi::CUcontext context) noexcept {
+  if (count.load(std::memory_order_acquire) == 0) return nullptr;
+  const std::lock_guard hold{lock};
+  green_state* const found = green_state::find(context);
+  if (found != nullptr) found->holders_.fetch_add(1, std::memory_order_relaxed);
+  return found;
+}
+
+bool is_green(abi::CUcontext context) noexcept {
+  if (count.load(std::memory_order_acquire) == 0) return false;
+  const std::lock_guard hold{lock};
+  return green_state::find(context) != nullptr;
+}
+
+abi::CUcontext memory_context(abi::CUcontext context, call_site at) {
+  if (count.load(std::memory_order_acquire) == 0) return context;
+  int ordinal = 0;
+  {
+    const std::lock_guard hold{lock};
+    const green_state* const found = green_state::find(context);
+    if (found == nullptr) return context;
+    ordinal = found->device;
+  }
+  return primary_context(weir::device{ordinal}, at);
+}
+
+errc green_state::let_go() noexcept {
+  if (in_forked_child()) return errc::success;  // the context is the parent's
+  {
+    // With the lock, so that nobody takes a share in one that ends.
+    const std::lock_guard hold{lock};
+    if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return errc::success;
+    green_state** place = &first;
+    while (*place != this) place = &(*place)->next_;
+    *place = next_;
+    count.fetch_sub(1, std::memory_order_release);
+  }
+  if (may_free()) return destroy();
+  defer([this] {
+    const abi::CUcontext ended = context;
+    if (const errc answer = destroy(); answer != errc::success) {
+      report_unraised(answer, "cuGreenCtxDestroy", subject{ended});
+    }
+  });
+  return errc::success;
+}
+
+errc green_state::destroy() noexcept {
+  forget_name(named::context, context);
+  const abi::CUresult answer = driver().cuGreenCtxDestroy(handle);
+  delete this;
+  return static_cast<errc>(answer);
+}
+
+void green_state::drop() noexcept {
+  const abi::CUcontext ended = context;
+  if (const errc answer = let_go(); answer != errc::success) {
+    report_unraised(answer, "cuGreenCtxDestroy", subject{ended});
+  }
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,26 @@
+// api/device/make_current.cpp - a context made current for a few calls.
+#include "api/device/make_current.hpp"
+
+#include "api/core/check.hpp"
+
+namespace weir::detail {
+
+CUcontext current_handle(call_site at) {
+  permit("cuCtxGetCurrent", {}, at);
+  CUcontext now = nullptr;
+  check(driver().cuCtxGetCurrent(&now), "cuCtxGetCurrent", {}, at);
+  return now;
+}
+
+bool push_current(CUcontext context, call_site at) {
+  if (current_handle(at) == context) return false;
+  check(driver().cuCtxPushCurrent_v2(context), "cuCtxPushCurrent", subject{context}, at);
+  return true;
+}
+
+void pop_current() noexcept {
+  CUcontext popped = nullptr;
+  check_unraised(driver().cuCtxPopCurrent_v2(&popped), "cuCtxPopCurrent", {});
+}
+
+}  // namespace weir::detail

@@ -1,0 +1,91 @@
+// api/graph/conditional_bodies.cpp - nodes that are looked for in graphs and in their parts.
+#include "api/graph/conditional_bodies.hpp"
+
+#include "api/core/check.hpp"
+#include "api/graph/graph_book.hpp"
+#include "api/graph/graph_parts.hpp"
+#include "api/graph/node_calls.hpp"
+
+#include <weir/graph/graph.hpp>
+#include <weir/core/to_string.hpp>
+
+#include <fmt/format.h>
+
+namespace weir::detail {
+namespace {
+
+// The first node, here or inside of one, of which that is true.
+template <class Predicate>
+graph_node find_inside(CUgraph graph, const Predicate& is_it, call_site at) {
+  for (const graph_node node : graph_ref{graph}.nodes(at)) {
+    const node_kind kind = node.kind(at);
+    if (is_it(kind)) return node;
+    if (kind == node_kind::child_graph) {
+      CUgraph child = nullptr;
+      check(driver().cuGraphChildGraphNodeGetGraph(node.get(), &child), "cuGraphChildGraphNodeGetGraph",
+            subject::graph(graph), at);
+      if (const graph_node found = find_inside(child, is_it, at)) return found;
+    } else if (kind == node_kind::conditional) {
+      const auto noted = conditional_noted(graph, node.get());
+      if (!noted) continue;
+      for (const CUgraph body : noted->bodies) {
+        if (const graph_node found = find_inside(body, is_it, at)) return found;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool may_be_in_body(node_kind kind) noexcept {
+  switch (kind) {
+    case node_kind::kernel:
+    case node_kind::copy:
+    case node_kind::fill:
+    case node_kind::child_graph:
+    case node_kind::empty:
+    case node_kind::conditional: return true;
+    default: return false;
+  }
+}
+
+void refuse_in_body(CUgraph graph, node_kind kind, call_site at) {
+  if (!any_graph_noted() || may_be_in_body(kind) || !is_in_body(graph)) [[likely]] {
+    return;
+  }
+  fail(errc::not_supported, "cuGraphAddNode", to_string(graph_ref{graph}),
+       fmt::format("{} cannot be in a body of a conditional node, which holds kernels, copies, fills, empty nodes, "
+                   "child graphs and conditional nodes",
+                   one_node(kind)),
+       at);
+}
+
+graph_node find_unfit_for_body(CUgraph graph, call_site at) {
+  return find_inside(
+      graph, [](node_kind kind) { return !may_be_in_body(kind); }, at);
+}
+
+graph_node find_uncopied(CUgraph graph, call_site at) {
+  return find_inside(
+      graph,
+      [](node_kind kind) {
+        return kind == node_kind::allocation || kind == node_kind::free || kind == node_kind::conditional;
+      },
+      at);
+}
+
+graph_node find_conditional(CUgraph graph, call_site at) {
+  return find_inside(
+      graph, [](node_kind kind) { return kind == node_kind::conditional; }, at);
+}
+
+void fail_copying(CUresult answer, graph_ref graph, call_site at) {
+  constexpr const char* call = "cuGraphClone";
+  if (answer != CUDA_ERROR_NOT_SUPPORTED) fail(static_cast<errc>(answer), call, subject::graph(graph.get()), at);
+  const graph_node uncopied = find_uncopied(graph.get(), at);
+  fail(errc::not_supported, call, to_string(graph),
+       uncopied ? "there is one only of a graph with such a node: " + describe(uncopied) : "", at);
+}
+
+}  // namespace weir::detail

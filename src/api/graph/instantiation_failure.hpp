@@ -1,0 +1,15 @@
+// api/graph/instantiation_failure.hpp - why a graph cannot be made executable, in words.
+#pragma once
+
+#include "driver/abi.hpp"
+
+#include <weir/core/call_site.hpp>
+#include <weir/graph/graph.hpp>
+
+namespace weir::detail {
+
+// Throws what the driver answered, with the reason and the node.
+[[noreturn, gnu::cold]] void fail_instantiation(abi::CUresult answer, const abi::CUDA_GRAPH_INSTANTIATE_PARAMS& told,
+                                                graph_ref source, call_site at);
+
+}  // namespace weir::detail

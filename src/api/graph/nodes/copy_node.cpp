@@ -1,0 +1,197 @@
+// api/graph/nodes/copy_node.cpp - nodes that copy.
+#include <weir/graph/nodes/copy_node.hpp>
+
+#include "api/device/make_current.hpp"
+#include "api/graph/node_calls.hpp"
+#include "api/graph/node_memory.hpp"
+#include "api/graph/node_notes.hpp"
+
+#include <fmt/format.h>
+
+namespace weir {
+
+using detail::driver;
+
+namespace {
+
+constexpr const char* set_call = "cuGraphMemcpyNodeSetParams";
+constexpr const char* set_in_call = "cuGraphExecMemcpyNodeSetParams";
+
+static_assert(static_cast<unsigned>(copy_side::memory::host) == abi::CU_MEMORYTYPE_HOST);
+static_assert(static_cast<unsigned>(copy_side::memory::device) == abi::CU_MEMORYTYPE_DEVICE);
+static_assert(static_cast<unsigned>(copy_side::memory::array) == abi::CU_MEMORYTYPE_ARRAY);
+static_assert(static_cast<unsigned>(copy_side::memory::unified) == abi::CU_MEMORYTYPE_UNIFIED);
+
+// A side of which all is known that the driver wants to know.
+copy_side complete(copy_side side, call_site at) {
+  if (side.kind == copy_side::memory::device && side.context == nullptr) {
+    side.context = detail::facts_of_memory(side.address, at).context;
+  }
+  if (side.kind != copy_side::memory::unknown) return side;
+  if (side.array != nullptr) {
+    side.kind = copy_side::memory::array;
+  } else if (side.context != nullptr) {
+    side.kind = copy_side::memory::device;
+  } else {
+    const detail::memory_facts facts = detail::facts_of_memory(side.address, at);
+    side.kind = static_cast<copy_side::memory>(facts.kind);
+    side.context = facts.context;
+  }
+  return side;
+}
+
+struct raw_copy {
+  abi::CUDA_MEMCPY3D params{};
+  abi::CUcontext context = nullptr;
+};
+
+raw_copy raw(const copy_parameters& what, call_site at) {
+  const copy_side from = complete(what.from(), at);
+  const copy_side to = complete(what.to(), at);
+  raw_copy made;
+  abi::CUDA_MEMCPY3D& p = made.params;
+  p.srcXInBytes = from.x;
+  p.srcY = from.y;
+  p.srcZ = from.z;
+  p.srcMemoryType = static_cast<abi::CUmemorytype>(from.kind);
+  if (from.kind == copy_side::memory::host) p.srcHost = from.address;
+  if (from.kind != copy_side::memory::host) p.srcDevice = detail::device_address(from.address);
+  p.srcArray = from.array;
+  p.srcPitch = from.pitch;
+  p.srcHeight = from.slice_rows;
+  p.dstXInBytes = to.x;
+  p.dstY = to.y;
+  p.dstZ = to.z;
+  p.dstMemoryType = static_cast<abi::CUmemorytype>(to.kind);
+  if (to.kind == copy_side::memory::host) p.dstHost = to.address;
+  if (to.kind != copy_side::memory::host) p.dstDevice = detail::device_address(to.address);
+  p.dstArray = to.array;
+  p.dstPitch = to.pitch;
+  p.dstHeight = to.slice_rows;
+  p.WidthInBytes = what.width_bytes();
+  p.Height = what.height();
+  p.Depth = what.depth();
+  made.context = to.context != nullptr ? to.context : from.context;
+  if (made.context == nullptr) made.context = detail::context_of_nodes(at);
+  return made;
+}
+
+bool is_plain(abi::CUmemorytype kind) noexcept {
+  return kind == abi::CU_MEMORYTYPE_HOST || kind == abi::CU_MEMORYTYPE_DEVICE;
+}
+
+bool is_between_plain(const abi::CUDA_MEMCPY3D& p) noexcept {
+  return is_plain(p.srcMemoryType) && is_plain(p.dstMemoryType);
+}
+
+// The same copy, if it is one between plain memories: these are told apart by their addresses, too.
+abi::CUDA_MEMCPY3D by_address(abi::CUDA_MEMCPY3D p) noexcept {
+  if (!is_between_plain(p)) return p;
+  if (p.srcMemoryType == abi::CU_MEMORYTYPE_HOST) p.srcDevice = detail::device_address(p.srcHost);
+  if (p.dstMemoryType == abi::CU_MEMORYTYPE_HOST) p.dstDevice = detail::device_address(p.dstHost);
+  p.srcHost = nullptr;
+  p.dstHost = nullptr;
+  p.srcMemoryType = p.dstMemoryType = abi::CU_MEMORYTYPE_UNIFIED;
+  return p;
+}
+
+// Was it captured? Then it stays a copy between addresses, as its executables are.
+bool is_by_address(abi::CUgraphNode node, call_site at) {
+  abi::CUDA_MEMCPY3D now{};
+  const abi::CUresult answer = driver().cuGraphMemcpyNodeGetParams(node, &now);
+  if (answer == abi::CUDA_ERROR_INVALID_VALUE) return false;  // no copy at all, and setting it says that
+  detail::check(answer, "cuGraphMemcpyNodeGetParams", {}, at);
+  return now.srcMemoryType == abi::CU_MEMORYTYPE_UNIFIED && now.dstMemoryType == abi::CU_MEMORYTYPE_UNIFIED;
+}
+
+void* address_of(abi::CUmemorytype kind, const void* host, abi::CUdeviceptr device) noexcept {
+  if (kind == abi::CU_MEMORYTYPE_HOST) return const_cast<void*>(host);
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(device));
+}
+
+}  // namespace
+
+copy_parameters::copy_parameters(detail::node_memory&& from, detail::node_memory&& to, call_site at)
+    : width_bytes_{from.bytes}, height_{1}, depth_{1}, keeps_{std::move(from.keeps), std::move(to.keeps)} {
+  if (from.bytes > to.bytes) {
+    detail::fail(
+        errc::invalid_value, "weir::copy_parameters", fmt::format("memory at {}", to.address),
+        fmt::format("{} bytes do not fit into {}; take a part of the source (std::span::first)", from.bytes, to.bytes),
+        at);
+  }
+  from_.address = from.address;
+  from_.context = from.context;
+  to_.address = to.address;
+  to_.context = to.context;
+}
+
+void copy_parameters::refuse_sizes(call_site at) {
+  detail::fail(errc::invalid_value, "weir::copy_parameters", "", "the two boxes have to be of one size", at);
+}
+
+copy_parameters copy_node::parameters(call_site at) const {
+  const auto p = detail::params_of<abi::CUDA_MEMCPY3D>(
+      *this, "cuGraphMemcpyNodeGetParams",
+      [](abi::CUgraphNode node, auto* params) { return driver().cuGraphMemcpyNodeGetParams(node, params); }, at);
+  const copy_side from{static_cast<copy_side::memory>(p.srcMemoryType),
+                       address_of(p.srcMemoryType, p.srcHost, p.srcDevice),
+                       p.srcMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.srcArray : nullptr,
+                       p.srcXInBytes,
+                       p.srcY,
+                       p.srcZ,
+                       p.srcPitch,
+                       p.srcHeight,
+                       nullptr};
+  const copy_side to{static_cast<copy_side::memory>(p.dstMemoryType),
+                     address_of(p.dstMemoryType, p.dstHost, p.dstDevice),
+                     p.dstMemoryType == abi::CU_MEMORYTYPE_ARRAY ? p.dstArray : nullptr,
+                     p.dstXInBytes,
+                     p.dstY,
+                     p.dstZ,
+                     p.dstPitch,
+                     p.dstHeight,
+                     nullptr};
+  copy_parameters what{from, to, p.WidthInBytes, p.Height, p.Depth};
+  detail::share_owners(*this, what.keeps_);
+  return what;
+}
+
+void copy_node::set(const copy_parameters& what, call_site at) const { what.set_on(*this, at); }
+
+CUgraphNode_st* copy_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  detail::permit("cuGraphAddNode", {}, at);
+  const raw_copy made = raw(*this, at);
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_MEMCPY;
+  params.memcpy = {0, 0, made.context, made.params};
+  return detail::add_node(to, after, params, owners(), at);
+}
+
+void copy_parameters::set_on(graph_node node, call_site at) const {
+  detail::permit(set_call, {}, at);
+  const raw_copy made = raw(*this, at);
+  detail::change_node(
+      node, node_kind::copy, owners(), set_call,
+      [&](abi::CUgraphNode handle) {
+        const abi::CUDA_MEMCPY3D to = is_by_address(handle, at) ? by_address(made.params) : made.params;
+        // The call names no context, and memory of pools has none: where none is current an H200 takes it, but then no
+        // executable of the node takes another copy.
+        const detail::make_current current{made.context, at};
+        return driver().cuGraphMemcpyNodeSetParams(handle, &to);
+      },
+      at);
+}
+
+// In an executable a copy stays one between kinds of memory or one between addresses, and captured ones are of the latter sort.
+// Nothing tells which, once the graph is gone: so both are tried.
+void copy_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  const raw_copy made = raw(*this, at);
+  const auto set = [&](const abi::CUDA_MEMCPY3D& to) {
+    return driver().cuGraphExecMemcpyNodeSetParams(exec, node.get(), &to, made.context);
+  };
+  abi::CUresult status = set(made.params);
+  if (status == abi::CUDA_ERROR_INVALID_VALUE && is_between_plain(made.params)) status = set(by_address(made.params));
+  detail::check_set_in(status, set_in_call, exec, node, node_kind::copy, at);
+}
+
+}  // namespace weir

@@ -1,0 +1,82 @@
+// api/graph/nodes/event_nodes.cpp - nodes that record events and wait for them.
+#include <weir/graph/nodes/event_nodes.hpp>
+
+#include "api/graph/node_calls.hpp"
+#include "api/graph/node_notes.hpp"
+
+namespace weir {
+
+using detail::driver;
+
+void detail::node_event::share_owners_of(graph_node node) noexcept { share_owners(node, {&keeps_, 1}); }
+
+void detail::node_event::take(event_ref e, call_site at) {
+  if (e.get() == closed_handle<CUevent_st>()) fail_closed("weir::graph_ref::add", e, at);
+  event_ = e;
+}
+
+event_ref event_record_node::event(call_site at) const {
+  return event_ref{detail::params_of<abi::CUevent>(
+      *this, "cuGraphEventRecordNodeGetEvent",
+      [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventRecordNodeGetEvent(node, e); }, at)};
+}
+
+event_record_parameters event_record_node::parameters(call_site at) const {
+  event_record_parameters what{event(at), at};
+  what.event_.share_owners_of(*this);
+  return what;
+}
+
+void event_record_node::set(const event_record_parameters& what, call_site at) const { what.set_on(*this, at); }
+
+event_ref event_wait_node::event(call_site at) const {
+  return event_ref{detail::params_of<abi::CUevent>(
+      *this, "cuGraphEventWaitNodeGetEvent",
+      [](abi::CUgraphNode node, auto* e) { return driver().cuGraphEventWaitNodeGetEvent(node, e); }, at)};
+}
+
+event_wait_parameters event_wait_node::parameters(call_site at) const {
+  event_wait_parameters what{event(at), at};
+  what.event_.share_owners_of(*this);
+  return what;
+}
+
+void event_wait_node::set(const event_wait_parameters& what, call_site at) const { what.set_on(*this, at); }
+
+CUgraphNode_st* event_record_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+  params.eventRecord.event = event().get();
+  return detail::add_node(to, after, params, owners(), at);
+}
+
+void event_record_parameters::set_on(graph_node node, call_site at) const {
+  detail::change_node(
+      node, node_kind::event_record, owners(), "cuGraphEventRecordNodeSetEvent",
+      [&](abi::CUgraphNode handle) { return driver().cuGraphEventRecordNodeSetEvent(handle, event().get()); }, at);
+}
+
+void event_record_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  detail::check_set_in(driver().cuGraphExecEventRecordNodeSetEvent(exec, node.get(), event().get()),
+                       "cuGraphExecEventRecordNodeSetEvent", exec, node, node_kind::event_record, at);
+}
+
+CUgraphNode_st* event_wait_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+  params.eventWait.event = event().get();
+  return detail::add_node(to, after, params, owners(), at);
+}
+
+void event_wait_parameters::set_on(graph_node node, call_site at) const {
+  detail::change_node(
+      node, node_kind::event_wait, owners(), "cuGraphEventWaitNodeSetEvent",
+      [&](abi::CUgraphNode handle) { return driver().cuGraphEventWaitNodeSetEvent(handle, event().get()); }, at);
+}
+
+void event_wait_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  detail::check_set_in(driver().cuGraphExecEventWaitNodeSetEvent(exec, node.get(), event().get()),
+                       "cuGraphExecEventWaitNodeSetEvent", exec, node, node_kind::event_wait, at);
+}
+
+}  // namespace weir

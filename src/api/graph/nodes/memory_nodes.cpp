@@ -1,0 +1,96 @@
+// api/graph/nodes/memory_nodes.cpp - nodes that allocate and free, and what graphs hold of a device's memory.
+#include <weir/graph/nodes/memory_nodes.hpp>
+
+#include "api/graph/node_calls.hpp"
+#include "api/device/primary_context.hpp"
+
+#include <vector>
+
+namespace weir {
+
+using detail::check;
+using detail::driver;
+
+namespace {
+
+void* pointer(abi::CUdeviceptr address) noexcept {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+abi::CUDA_MEM_ALLOC_NODE_PARAMS allocation_of(graph_node node, call_site at) {
+  return detail::params_of<abi::CUDA_MEM_ALLOC_NODE_PARAMS>(
+      node, "cuGraphMemAllocNodeGetParams",
+      [](abi::CUgraphNode handle, auto* params) { return driver().cuGraphMemAllocNodeGetParams(handle, params); }, at);
+}
+
+unsigned long long ask(device gpu, abi::CUgraphMem_attribute which, call_site at) {
+  constexpr const char* call = "cuDeviceGetGraphMemAttribute";
+  abi::cuuint64_t value = 0;
+  check(driver().cuDeviceGetGraphMemAttribute(detail::driver_device(gpu, at), which, &value), call, gpu, at);
+  return value;
+}
+
+}  // namespace
+
+void* allocation_node::address(call_site at) const { return pointer(allocation_of(*this, at).dptr); }
+std::size_t allocation_node::bytes(call_site at) const { return allocation_of(*this, at).bytesize; }
+device allocation_node::device(call_site at) const {
+  return weir::device{allocation_of(*this, at).poolProps.location.id};
+}
+
+void* free_node::address(call_site at) const {
+  return pointer(detail::params_of<abi::CUdeviceptr>(
+      *this, "cuGraphMemFreeNodeGetParams",
+      [](abi::CUgraphNode handle, auto* params) { return driver().cuGraphMemFreeNodeGetParams(handle, params); }, at));
+}
+
+CUgraphNode_st* allocation_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  detail::permit("cuGraphAddNode", {}, at);
+  std::vector<abi::CUmemAccessDesc> access(also_for_.size());
+  for (std::size_t i = 0; i < access.size(); ++i) {
+    access[i].location = {abi::CU_MEM_LOCATION_TYPE_DEVICE, also_for_[i].ordinal()};
+    access[i].flags = abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  }
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  params.alloc.poolProps.allocType = abi::CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.alloc.poolProps.location = {abi::CU_MEM_LOCATION_TYPE_DEVICE, device_.ordinal()};
+  params.alloc.accessDescs = access.empty() ? nullptr : access.data();
+  params.alloc.accessDescCount = access.size();
+  params.alloc.bytesize = bytes_;
+  return detail::add_node(to, after, params, {}, at);
+}
+
+CUgraphNode_st* free_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_MEM_FREE;
+  params.free.dptr = detail::device_address(address_);
+  return detail::add_node(to, after, params, {}, at);
+}
+
+graph_memory_usage graph_memory_of(device gpu, call_site at) {
+  detail::permit("cuDeviceGetGraphMemAttribute", gpu, at);
+  graph_memory_usage usage;
+  usage.used = ask(gpu, abi::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, at);
+  usage.used_high = ask(gpu, abi::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, at);
+  usage.reserved = ask(gpu, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, at);
+  usage.reserved_high = ask(gpu, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, at);
+  return usage;
+}
+
+void reset_graph_memory_marks(device gpu, call_site at) {
+  constexpr const char* call = "cuDeviceSetGraphMemAttribute";
+  detail::permit(call, gpu, at);
+  for (const auto which : {abi::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, abi::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}) {
+    abi::cuuint64_t zero = 0;
+    check(driver().cuDeviceSetGraphMemAttribute(detail::driver_device(gpu, at), which, &zero), call, gpu, at);
+  }
+}
+
+void trim_graph_memory(device gpu, call_site at) {
+  constexpr const char* call = "cuDeviceGraphMemTrim";
+  detail::permit(call, gpu, at);
+  check(driver().cuDeviceGraphMemTrim(detail::driver_device(gpu, at)), call, gpu, at);
+}
+
+}  // namespace weir

@@ -1,0 +1,66 @@
+// api/graph/nodes/value_batch_node.cpp - nodes that wait for words and write them.
+#include <weir/graph/nodes/value_batch_node.hpp>
+
+#include "api/graph/node_calls.hpp"
+#include "api/graph/node_memory.hpp"
+#include "api/sync/value_failure.hpp"
+
+#include <string>
+
+namespace weir {
+
+using detail::driver;
+
+namespace {
+
+abi::CUDA_BATCH_MEM_OP_NODE_PARAMS raw(const value_batch_parameters& what, call_site at) {
+  // The driver only reads them; its parameter is not const.
+  auto* const steps = const_cast<abi::CUstreamBatchMemOpParams*>(
+      static_cast<const abi::CUstreamBatchMemOpParams*>(what.batch().data()));
+  const abi::CUcontext context = what.context() ? what.context().get() : detail::context_of_nodes(at);
+  return {context, static_cast<unsigned>(what.batch().size()), steps, 0};
+}
+
+}  // namespace
+
+value_batch_parameters value_batch_node::parameters(call_site at) const {
+  const auto p = detail::params_of<abi::CUDA_BATCH_MEM_OP_NODE_PARAMS>(
+      *this, "cuGraphBatchMemOpNodeGetParams",
+      [](abi::CUgraphNode node, auto* params) { return driver().cuGraphBatchMemOpNodeGetParams(node, params); }, at);
+  return {value_batch::of_raw(p.paramArray, p.count), context_ref{p.ctx}};
+}
+
+void value_batch_node::set(const value_batch_parameters& what, call_site at) const { what.set_on(*this, at); }
+
+CUgraphNode_st* value_batch_parameters::add_to(CUgraph_st* to, dependency_list after, call_site at) const {
+  detail::permit("cuGraphAddNode", {}, at);
+  abi::CUgraphNodeParams params{};
+  params.type = abi::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+  params.memOp = raw(*this, at);
+  abi::CUgraphNode made = nullptr;
+  const abi::CUresult answer = detail::try_add_node(to, after, params, {}, made, at);
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    const std::string refused =
+        detail::refused_step(answer, {params.memOp.paramArray, params.memOp.count}, params.memOp.ctx, at);
+    detail::fail_adding(answer, to, after, node_kind::value_batch,
+                        refused.empty() ? detail::advice_on(node_kind::value_batch) : refused, at);
+  }
+  return made;
+}
+
+void value_batch_parameters::set_on(graph_node node, call_site at) const {
+  constexpr const char* call = "cuGraphBatchMemOpNodeSetParams";
+  detail::permit(call, {}, at);
+  const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = raw(*this, at);
+  detail::change_node(
+      node, node_kind::value_batch, {}, call,
+      [&](abi::CUgraphNode handle) { return driver().cuGraphBatchMemOpNodeSetParams(handle, &params); }, at);
+}
+
+void value_batch_parameters::set_in(CUgraphExec_st* exec, graph_node node, call_site at) const {
+  const abi::CUDA_BATCH_MEM_OP_NODE_PARAMS params = raw(*this, at);
+  detail::check_set_in(driver().cuGraphExecBatchMemOpNodeSetParams(exec, node.get(), &params),
+                       "cuGraphExecBatchMemOpNodeSetParams", exec, node, node_kind::value_batch, at);
+}
+
+}  // namespace weir

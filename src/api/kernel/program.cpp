@@ -1,0 +1,101 @@
+// api/kernel/program.cpp - CUDA C source to a module, by the compiler for the device.
+#include <weir/kernel/program.hpp>
+#include <weir/core/to_string.hpp>
+
+#include "api/core/check.hpp"
+#include "api/core/file_bytes.hpp"
+#include "compile/cache/cache.hpp"
+#include "compile/request.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace weir {
+
+namespace {
+
+constexpr const char* compile_call = "weir::program::compile";
+
+// As NVRTC names it.
+std::string architecture_of(device gpu, call_site at) {
+  const compute_capability has = gpu.compute_capability(at);
+  return fmt::format("sm_{}{}", has.major, has.minor);
+}
+
+compile::request request_of(const program& what, device gpu, call_site at) {
+  const program_options& o = what.options();
+  compile::request wanted;
+  wanted.source = what.source();
+  wanted.name = o.name;
+  wanted.defines = o.defines;
+  wanted.include_paths = o.include_paths;
+  wanted.headers = o.headers;
+  wanted.standard = o.standard;
+  wanted.debug = o.debug;
+  wanted.fast_math = o.fast_math;
+  wanted.line_info = o.line_info;
+  wanted.max_registers = o.max_registers;
+  wanted.architecture = o.architecture.empty() && !gpu.is_embedded() ? architecture_of(gpu, at) : o.architecture;
+  wanted.name_expressions = o.name_expressions;
+  wanted.extra = o.extra;
+  return wanted;
+}
+
+errc code_of(compile::obstacle why) noexcept {
+  switch (why) {
+    case compile::obstacle::no_compiler: return errc::jit_compiler_not_found;
+    case compile::obstacle::machine: return errc::operating_system;
+    case compile::obstacle::source: break;
+  }
+  return errc::invalid_source;
+}
+
+[[noreturn]] void fail_compiling(const program& what, const compile::failure& why, call_site at) {
+  std::string object = what.options().name.empty() ? "a program" : fmt::format("program \"{}\"", what.options().name);
+  std::string advice = why.what();
+  if (!why.log().empty()) advice += ":\n" + why.log();
+  throw compile_error{code_of(why.why()), std::move(object), std::move(advice), why.log(), why.compiler(), at};
+}
+
+compile::product product_for(const program& what, device gpu, call_site at) {
+  detail::permit(compile_call, gpu, at);
+  const compile::request wanted = request_of(what, gpu, at);
+  try {
+    if (gpu.is_embedded()) {
+      return compile::cached(wanted, compile::host_identity(), [&] { return compile::for_host(wanted); });
+    }
+    return compile::cached(wanted, compile::nvrtc_identity(), [&] { return compile::with_nvrtc(wanted); });
+  } catch (const compile::failure& why) {
+    fail_compiling(what, why, at);
+  }
+}
+
+}  // namespace
+
+compile_error::compile_error(errc code, std::string object, std::string advice, std::string log, std::string compiler,
+                             call_site at)
+    : error{code, compile_call, std::move(object), std::move(advice), at},
+      said_{std::make_shared<const std::pair<std::string, std::string>>(std::move(log), std::move(compiler))} {}
+
+program::program(std::string source, program_options options)
+    : source_{std::move(source)}, options_{std::move(options)} {}
+
+program program::from_file(const std::string& path, program_options options, call_site at) {
+  std::string source = detail::file_bytes(path, "weir::program::from_file", at);
+  if (options.name.empty()) options.name = path;
+  const std::string folder = std::filesystem::path{path}.parent_path();
+  options.include_paths.insert(options.include_paths.begin(), folder.empty() ? "." : folder);
+  return program{std::move(source), std::move(options)};
+}
+
+weir::module program::compile(device gpu, call_site at) const {
+  compile::product made = product_for(*this, gpu, at);
+  return module::load_as(gpu.primary_context(at), made.image, options_.name, std::move(made.lowered_names), at);
+}
+
+std::vector<std::byte> program::image_for(device gpu, call_site at) const { return product_for(*this, gpu, at).image; }
+
+std::string program::warnings(device gpu, call_site at) const { return product_for(*this, gpu, at).log; }
+
+}  // namespace weir

@@ -1,0 +1,230 @@
+// api/memory/copy_batch.cpp - many copies in one call.
+#include <weir/memory/copy_batch.hpp>
+
+#include "api/core/check.hpp"
+#include "api/device/green_state.hpp"
+#include "api/core/location.hpp"
+#include "api/device/make_current.hpp"
+#include "api/core/may_wait.hpp"
+#include "api/memory/operand.hpp"
+#include "api/capture/refuse_in_capture.hpp"
+#include "api/stream/stream_state.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace detail {
+
+// The arrays that the driver wants, kept as it wants them.
+struct copy_list {
+  std::vector<CUdeviceptr> targets;
+  std::vector<CUdeviceptr> sources;
+  std::vector<std::size_t> sizes;
+  // Each set of attributes holds from its first copy on, up to that of the next one.
+  std::vector<CUmemcpyAttributes> attributes;
+  std::vector<std::size_t> firsts;
+  // Memory of weir's among them, which has to know the streams that use it; and its part in each copy.
+  std::vector<const tracked_memory*> source_owners;
+  std::vector<const tracked_memory*> target_owners;
+  bool has_owners = false;
+
+  [[nodiscard]] region source(std::size_t i) const noexcept { return side(sources[i], i, source_owners[i]); }
+  [[nodiscard]] region target(std::size_t i) const noexcept { return side(targets[i], i, target_owners[i]); }
+
+  // Room for one more, so that adding it cannot fail halfway.
+  void make_room() {
+    if (sizes.size() < sizes.capacity()) return;
+    const std::size_t room = sizes.empty() ? 16 : 2 * sizes.size();
+    targets.reserve(room);
+    sources.reserve(room);
+    attributes.reserve(room);
+    firsts.reserve(room);
+    source_owners.reserve(room);
+    target_owners.reserve(room);
+    sizes.reserve(room);  // last: whether there is room is seen by this one
+  }
+
+ private:
+  [[nodiscard]] region side(CUdeviceptr address, std::size_t i, const tracked_memory* owner) const noexcept {
+    return region{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address)), sizes[i], owner};
+  }
+};
+
+namespace {
+
+constexpr const char* call = "cuMemcpyBatchAsync";
+
+[[nodiscard]] CUmemcpyAttributes attributes_of(copy_options options) noexcept {
+  CUmemcpyAttributes attributes{};
+  attributes.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(options.reading);
+  attributes.flags = options.overlap_with_kernels ? CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE : CU_MEMCPY_FLAG_DEFAULT;
+  if (options.source_hint) attributes.srcLocHint = location_of(*options.source_hint);
+  if (options.target_hint) attributes.dstLocHint = location_of(*options.target_hint);
+  return attributes;
+}
+
+[[nodiscard]] bool are_same(const CUmemLocation& a, const CUmemLocation& b) noexcept {
+  return a.type == b.type && a.id == b.id;
+}
+
+[[nodiscard]] bool promise_the_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
+  return a.srcAccessOrder == b.srcAccessOrder && a.flags == b.flags;
+}
+
+[[nodiscard]] bool are_same(const CUmemcpyAttributes& a, const CUmemcpyAttributes& b) noexcept {
+  return promise_the_same(a, b) && are_same(a.srcLocHint, b.srcLocHint) && are_same(a.dstLocHint, b.dstLocHint);
+}
+
+[[noreturn, gnu::cold]] void fail_value(std::string advice, call_site at) {
+  fail(errc::invalid_value, "weir::copy_batch", "the batch", std::move(advice), at);
+}
+
+// The memory of weir's that the copies use away from its home: told before, and again after where it has to be.
+class batch_operands {
+ public:
+  batch_operands(const copy_list& list, stream_ref stream, CUcontext context, call_site at)
+      : stream_{stream}, context_{memory_context(context, at)} {
+    if (!list.has_owners) return;
+    note(list.source_owners, at);
+    note(list.target_owners, at);
+  }
+  void queued(call_site at) const {
+    for (const tracked_memory* const owner : to_mark_) owner->mark_use(stream_, at);
+  }
+  // Is some of it on another device than the stream?
+  [[nodiscard]] bool is_far() const noexcept { return is_far_; }
+
+ private:
+  void note(const std::vector<const tracked_memory*>& owners, call_site at) {
+    for (const tracked_memory* const owner : owners) {
+      if (owner == nullptr || owner->at_home_on(stream_)) continue;
+      if (owner->closed()) fail_closed(call, subject::memory(owner->address()), at);
+      is_far_ = is_far_ || (owner->device_context() != nullptr && owner->device_context() != context_);
+      if (owner->note_use(stream_, at)) to_mark_.push_back(owner);
+    }
+  }
+
+  stream_ref stream_;
+  CUcontext context_;
+  bool is_far_ = false;
+  std::vector<const tracked_memory*> to_mark_;
+};
+
+// For drivers that know no batches, and for memory that they do not take in one.
+void copy_one_by_one(const copy_list& list, stream_ref stream, call_site at) {
+  refuse_in_capture(stream.get(), call, at);
+  for (const CUmemcpyAttributes& attributes : list.attributes) {
+    if (!promise_the_same(attributes, attributes_of({}))) {
+      fail(errc::call_requires_newer_driver, call, stream, at);
+    }
+  }
+  for (std::size_t i = 0; i < list.sizes.size(); ++i) copy_region(stream, list.source(i), list.target(i), at);
+}
+
+// With a guard against waits of the host: would one of the copies wait?
+[[nodiscard]] bool may_stage(const copy_list& list) {
+  for (std::size_t i = 0; i < list.sizes.size(); ++i) {
+    if (is_pageable(list.source(i)) || is_pageable(list.target(i))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+}  // namespace detail
+
+using detail::copy_list;
+
+copy_batch::copy_batch() noexcept = default;
+copy_batch::copy_batch(copy_batch&& other) noexcept = default;
+copy_batch& copy_batch::operator=(copy_batch&& other) noexcept = default;
+copy_batch::~copy_batch() = default;
+
+std::size_t copy_batch::size() const noexcept { return list_ != nullptr ? list_->sizes.size() : 0; }
+
+void copy_batch::expect_pairs(std::size_t sources, std::size_t targets, std::size_t options, call_site at) {
+  if (sources != targets) detail::fail_value(fmt::format("{} sources for {} targets", sources, targets), at);
+  if (options > 1 && options != sources) {
+    detail::fail_value(
+        fmt::format("{} sets of options for {} copies; give one for all, or one for each", options, sources), at);
+  }
+}
+
+void copy_batch::add_region(const detail::region& from, const detail::region& to, copy_options options, call_site at) {
+  for (const detail::region* const side : {&from, &to}) {
+    if (side->owner != nullptr && side->owner->closed()) {
+      detail::fail_closed("weir::copy_batch::add", detail::subject::memory(side->address), at);
+    }
+  }
+  if (from.bytes != to.bytes) {
+    detail::fail_value(fmt::format("a source of {} bytes for a target of {}; take a part of the longer one "
+                                   "(std::span::first)",
+                                   from.bytes, to.bytes),
+                       at);
+  }
+  if (from.bytes == 0) return;
+  if (list_ == nullptr) list_ = std::make_unique<copy_list>();
+  copy_list& list = *list_;
+  list.make_room();
+  const abi::CUmemcpyAttributes attributes = detail::attributes_of(options);
+  if (list.attributes.empty() || !detail::are_same(list.attributes.back(), attributes)) {
+    list.attributes.push_back(attributes);
+    list.firsts.push_back(list.sizes.size());
+  }
+  list.targets.push_back(detail::device_address(to.address));
+  list.sources.push_back(detail::device_address(from.address));
+  list.sizes.push_back(from.bytes);
+  list.source_owners.push_back(from.owner);
+  list.target_owners.push_back(to.owner);
+  list.has_owners = list.has_owners || from.owner != nullptr || to.owner != nullptr;
+}
+
+void copy_batch::shrink(std::size_t to) noexcept {
+  if (list_ == nullptr) return;
+  copy_list& list = *list_;
+  list.targets.resize(to);
+  list.sources.resize(to);
+  list.sizes.resize(to);
+  list.source_owners.resize(to);
+  list.target_owners.resize(to);
+  while (!list.firsts.empty() && list.firsts.back() >= to) {
+    list.firsts.pop_back();
+    list.attributes.pop_back();
+  }
+  if (to == 0) list.has_owners = false;
+}
+
+void copy_batch::enqueue(stream_ref stream, call_site at) const {
+  CUstream_st* const handle = detail::usable(stream, detail::call, at);
+  if (empty()) return;
+  if (detail::is_legacy(handle)) {
+    detail::fail(errc::invalid_value, detail::call, detail::to_text(stream),
+                 "no batch goes into the legacy default stream; use a stream of your own", at);
+  }
+  // A driver refuses a batch in a capture, too, and lets the capture live; so nothing need be asked where there is none
+  // of weir's.
+  if (detail::open_captures.load(std::memory_order_relaxed) != 0) detail::refuse_in_capture(handle, detail::call, at);
+
+  copy_list& list = *list_;
+  if (detail::innermost_guard != nullptr && detail::may_stage(list)) [[unlikely]] {
+    detail::may_wait(detail::call, at);
+  }
+  CUctx_st* const context = detail::context_of(handle, at);
+  const detail::batch_operands operands{list, stream, context, at};
+  // Memory of a pool of another device is not taken in a batch, though it can be copied.
+  if (operands.is_far()) return detail::copy_one_by_one(list, stream, at);
+
+  // Without a current context a driver answers invalid_value, although the stream says where to copy.
+  const detail::make_current current{context, at};
+  const abi::CUresult answer = detail::driver().cuMemcpyBatchAsync_v2(
+      list.targets.data(), list.sources.data(), list.sizes.data(), list.sizes.size(), list.attributes.data(),
+      list.firsts.data(), list.attributes.size(), handle);
+  if (answer == abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER) return detail::copy_one_by_one(list, stream, at);
+  detail::check(answer, detail::call, stream, at);
+  operands.queued(at);
+}
+
+}  // namespace weir

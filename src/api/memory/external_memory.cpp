@@ -1,0 +1,150 @@
+// api/memory/external_memory.cpp - imports, what is mapped from them, and the end of both.
+#include <weir/memory/external_memory.hpp>
+
+#include "api/core/check.hpp"
+#include "api/device/device_call.hpp"
+#include "api/core/first_failure.hpp"
+#include "api/device/in_context.hpp"
+#include "api/device/make_current.hpp"
+#include "api/core/offered_descriptor.hpp"
+#include "api/device/primary_context.hpp"
+#include "api/deferred/reclaimer.hpp"
+#include "api/capture/relaxed_captures.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace weir::detail {
+
+// What is shared by the owner of an import and the buffers mapped from it.
+struct external_import {
+  CUexternalMemory handle;
+  std::size_t bytes;
+  weir::device gpu;
+  CUcontext context;
+  std::atomic<int> owners{1};
+
+  void share() noexcept { owners.fetch_add(1, std::memory_order_relaxed); }
+
+  // True for the last one, who then ends it.
+  [[nodiscard]] bool drop() noexcept { return owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+};
+
+namespace {
+
+// Lets go of an import; the last one destroys it.
+void drop(external_import* import, first_failure& failure) noexcept {
+  if (!import->drop()) return;
+  const std::unique_ptr<external_import> last{import};
+  in_context(last->context, failure,
+             [&] { failure.note(driver().cuDestroyExternalMemory(last->handle), "cuDestroyExternalMemory"); });
+}
+
+void free_mapping(void* address, void* owner, first_failure& failure) noexcept {
+  auto* const import = static_cast<external_import*>(owner);
+  const bool freed = waiting_in_context(
+      import->context, failure, [&] { failure.note(driver().cuMemFree_v2(device_address(address)), "cuMemFree"); });
+  if (freed) drop(import, failure);  // mappings come first
+}
+
+constexpr memory_end mapping_end{"cuMemFree", &free_mapping};
+
+}  // namespace
+
+mapped_memory::mapped_memory(const external_memory& from, std::size_t offset, std::size_t count,
+                             std::size_t element_bytes, std::size_t alignment, call_site at) {
+  constexpr const char* call = "cuExternalMemoryGetMappedBuffer";
+  if (from.closed()) fail_closed(call, subject{}, at);
+  external_import& import = *from.import_;
+  permit(call, import.gpu, at);
+  if (count == 0 || count > std::numeric_limits<std::ptrdiff_t>::max() / element_bytes) {
+    fail(errc::invalid_value, call, to_text(import.gpu), "map at least one element, and no more than there are", at);
+  }
+  if (offset % alignment != 0) {
+    fail(errc::invalid_value, call, to_text(import.gpu), "begin at a multiple of the element's alignment", at);
+  }
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
+  part.offset = offset;
+  part.size = count * element_bytes;
+  CUdeviceptr address = 0;
+  {
+    const make_current current{import.context, at};
+    check(driver().cuExternalMemoryGetMappedBuffer(&address, import.handle, &part), call, import.gpu, at);
+  }
+  import.share();
+  end_ = &mapping_end;
+  owner_ = &import;
+  address_ = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+  bytes_ = count * element_bytes;
+  device_context_ = import.context;
+}
+
+}  // namespace weir::detail
+
+namespace weir {
+
+using namespace detail;
+
+external_memory external_memory::import_fd(int descriptor, std::size_t size_bytes, weir::device gpu,
+                                           external_memory_options options, call_site at) {
+  constexpr const char* call = "cuImportExternalMemory";
+  permit(call, gpu, at);
+  const CUcontext context = primary_context(gpu, at);
+  auto import = std::make_unique<external_import>();
+  import->bytes = size_bytes;
+  import->gpu = gpu;
+  import->context = context;
+  offered_descriptor offer{descriptor};
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC what{};
+  what.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  what.handle.fd = offer.get();
+  what.size = size_bytes;
+  what.flags = options.dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+  const make_current current{context, at};
+  const relaxed_captures unharmed{at};
+  check(driver().cuImportExternalMemory(&import->handle, &what), call, gpu, at);
+  if (offer.taken()) ::close(descriptor);
+  return external_memory{import.release()};
+}
+
+external_memory::external_memory(external_memory&& other) noexcept : import_{std::exchange(other.import_, nullptr)} {}
+
+external_memory& external_memory::operator=(external_memory&& other) noexcept {
+  if (this == &other) return *this;
+  const external_memory old{std::move(*this)};
+  import_ = std::exchange(other.import_, nullptr);
+  return *this;
+}
+
+external_memory::~external_memory() {
+  if (closed()) return;
+  run_or_defer([import = import_] {
+    const weir::device gpu = import->gpu;
+    first_failure failure;
+    const relaxed_captures unharmed{failure};
+    drop(import, failure);
+    check_unraised(failure, gpu);
+  });
+}
+
+void external_memory::close(call_site at) {
+  if (closed()) return;
+  const weir::device gpu = import_->gpu;
+  permit("cuDestroyExternalMemory", gpu, at);
+  const relaxed_captures unharmed{at};
+  first_failure failure;
+  drop(std::exchange(import_, nullptr), failure);
+  check(failure, gpu, at);
+}
+
+std::size_t external_memory::size_bytes() const noexcept { return closed() ? 0 : import_->bytes; }
+weir::device external_memory::device() const noexcept { return closed() ? weir::device{} : import_->gpu; }
+CUextMemory_st* external_memory::get() const noexcept {
+  return closed() ? closed_handle<CUextMemory_st>() : import_->handle;
+}
+
+}  // namespace weir

@@ -1,0 +1,106 @@
+// api/memory/memory_resource.cpp - pools in the shape in which other libraries take memory.
+#include <weir/core/error.hpp>
+#include <weir/memory/memory_resource.hpp>
+#include <weir/memory/pinned_allocator.hpp>
+
+#include "api/core/first_failure.hpp"
+#include "api/memory/pool_allocation.hpp"
+#include "api/capture/relaxed_captures.hpp"
+#include "api/device/service_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <new>
+
+namespace weir {
+namespace detail {
+namespace {
+
+void expect_alignment(memory_pool_ref pool, std::size_t alignment, call_site at) {
+  if (std::has_single_bit(alignment) && alignment <= pool_alignment) return;
+  fail(errc::invalid_value, "weir::memory_resource", to_text(pool),
+       fmt::format("an alignment of {} bytes; pools know powers of two up to {}", alignment, pool_alignment), at);
+}
+
+}  // namespace
+
+void* allocate_aligned(memory_pool_ref pool, stream_ref stream, std::size_t bytes, std::size_t alignment,
+                       call_site at) {
+  expect_alignment(pool, alignment, at);
+  return pool.allocate(stream, bytes, at);
+}
+
+void deallocate_unraised(memory_pool_ref pool, stream_ref stream, void* address) noexcept {
+  report_what_fails(pool, "cuMemFreeAsync", [&] { pool.deallocate(stream, address, call_site{}); });
+}
+
+void* allocate_for_all(memory_pool_ref pool, std::size_t bytes, std::size_t alignment, call_site at) {
+  expect_alignment(pool, alignment, at);
+  const stream_ref service = service_stream(pool.device(), at);
+  const relaxed_captures unharmed{at};  // the service stream is in none
+  void* const address = pool.allocate(service, bytes, at);
+  try {
+    // The memory may be one that another stream has freed and that this one was made to wait for.
+    service.sync(at);
+  } catch (...) {
+    deallocate_for_all(pool, address);
+    throw;
+  }
+  return address;
+}
+
+void deallocate_for_all(memory_pool_ref pool, void* address) noexcept {
+  report_what_fails(pool, "cuMemFreeAsync", [&] {
+    const relaxed_captures unharmed{call_site{}};
+    pool.deallocate(service_stream(pool.device(), call_site{}), address, call_site{});
+  });
+}
+
+namespace {
+
+// Does the host reach it, as pinned and managed memory? On a GPU memory of a device would end the program at the first
+// touch. A driver that does not tell is believed.
+bool is_reached_by_host(void* address) noexcept {
+  int type = 0;
+  unsigned managed = 0;
+  const CUdeviceptr where = device_address(address);
+  return driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, where) != CUDA_SUCCESS ||
+         type != CU_MEMORYTYPE_DEVICE ||
+         (driver().cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, where) == CUDA_SUCCESS &&
+          managed != 0);
+}
+
+}  // namespace
+
+void* allocate_or_bad_alloc(memory_pool_ref pool, std::size_t bytes, std::size_t alignment) {
+  try {
+    void* const address = allocate_for_all(pool, bytes, alignment, call_site{});
+    if (address == nullptr || is_reached_by_host(address)) return address;
+    deallocate_for_all(pool, address);
+    fail(errc::invalid_value, "weir::pinned_allocator", to_text(pool),
+         "its memory is a device's, which the host does not reach; give it a pool of pinned memory", call_site{});
+  } catch (const error& failure) {
+    if (failure.result() == errc::out_of_memory) throw std::bad_alloc{};
+    throw;
+  }
+}
+
+}  // namespace detail
+
+pinned_memory_resource::~pinned_memory_resource() = default;
+
+void* pinned_memory_resource::do_allocate(std::size_t bytes, std::size_t alignment) {
+  return detail::allocate_or_bad_alloc(resource_.pool(), bytes, alignment);
+}
+
+void pinned_memory_resource::do_deallocate(void* address, std::size_t bytes, std::size_t alignment) {
+  resource_.deallocate_sync(address, bytes, alignment);
+}
+
+bool pinned_memory_resource::do_is_equal(const std::pmr::memory_resource& other) const noexcept {
+  const auto* const same_kind = dynamic_cast<const pinned_memory_resource*>(&other);
+  return same_kind != nullptr && same_kind->resource_ == resource_;
+}
+
+}  // namespace weir

@@ -1,0 +1,28 @@
+// api/stream/sync_scope.cpp - the wait at the end of a scope whose body has failed.
+#include <weir/core/error.hpp>
+#include <weir/stream/sync_scope.hpp>
+
+#include "api/core/unraised.hpp"
+
+#include <exception>
+
+namespace weir::detail {
+
+void sync_after_failure(stream_ref stream, call_site at) noexcept {
+  const std::exception_ptr first = std::current_exception();
+  try {
+    stream.sync(at);
+  } catch (const error& second) {
+    try {
+      std::rethrow_exception(first);  // the same object that leaves the scope afterwards
+    } catch (error& body) {
+      body.attach(second);
+    } catch (...) {
+      raise_to_hook(std::make_exception_ptr(second));
+    }
+  } catch (...) {
+    raise_to_hook(std::current_exception());
+  }
+}
+
+}  // namespace weir::detail

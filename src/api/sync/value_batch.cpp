@@ -1,0 +1,151 @@
+// api/sync/value_batch.cpp - several waits and writes of words in one call.
+#include <weir/sync/value_batch.hpp>
+
+#include "api/core/check.hpp"
+#include "api/sync/value_failure.hpp"
+#include "api/sync/value_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <vector>
+
+namespace weir {
+
+using detail::driver;
+
+namespace {
+
+void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
+              word_ref<std::uint32_t> word, std::uint32_t value, unsigned flags) {
+  o.operation = type;
+  o.address = detail::device_address(word.get());
+  o.value = value;
+  o.flags = flags;
+}
+
+void describe(abi::CUstreamBatchMemOpParams::wait_value& o, abi::CUstreamBatchMemOpType type,
+              word_ref<std::uint64_t> word, std::uint64_t value, unsigned flags) {
+  o.operation = type;
+  o.address = detail::device_address(word.get());
+  o.value64 = value;
+  o.flags = flags;
+}
+
+template <class T>
+void refuse_closed(word_ref<T> word, call_site at) {
+  if (word.get() == detail::closed_handle<T>()) detail::fail_closed_word("weir::value_batch", at);
+}
+
+}  // namespace
+
+template <class Fill>
+value_batch& value_batch::add(const detail::tracked_memory* owner, const Fill& fill) {
+  static_assert(sizeof(step) == sizeof(abi::CUstreamBatchMemOpParams));
+  static_assert(alignof(step) == alignof(abi::CUstreamBatchMemOpParams));
+  abi::CUstreamBatchMemOpParams operation{};
+  fill(operation);
+  step& added = steps_.emplace_back();
+  std::memcpy(added.bytes, &operation, sizeof added.bytes);
+  try {
+    owners_.push_back(owner);
+  } catch (...) {
+    steps_.pop_back();
+    throw;
+  }
+  return *this;
+}
+
+value_batch& value_batch::wait(word_ref<std::uint32_t> word, until condition, std::uint32_t value,
+                               value_wait_options options, call_site at) {
+  refuse_closed(word, at);
+  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
+    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_32, word, value, detail::wait_flags(condition, options));
+  });
+}
+
+value_batch& value_batch::wait(word_ref<std::uint64_t> word, until condition, std::uint64_t value,
+                               value_wait_options options, call_site at) {
+  refuse_closed(word, at);
+  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
+    describe(o.waitValue, abi::CU_STREAM_MEM_OP_WAIT_VALUE_64, word, value, detail::wait_flags(condition, options));
+  });
+}
+
+value_batch& value_batch::write(word_ref<std::uint32_t> word, std::uint32_t value, call_site at) {
+  refuse_closed(word, at);
+  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
+    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_32, word, value, abi::CU_STREAM_WRITE_VALUE_DEFAULT);
+  });
+}
+
+value_batch& value_batch::write(word_ref<std::uint64_t> word, std::uint64_t value, call_site at) {
+  refuse_closed(word, at);
+  return add(word.owner(), [&](abi::CUstreamBatchMemOpParams& o) {
+    describe(o.writeValue, abi::CU_STREAM_MEM_OP_WRITE_VALUE_64, word, value, abi::CU_STREAM_WRITE_VALUE_DEFAULT);
+  });
+}
+
+value_batch& value_batch::barrier() {
+  return add(nullptr, [](abi::CUstreamBatchMemOpParams& o) {
+    o.memoryBarrier = {abi::CU_STREAM_MEM_OP_BARRIER, abi::CU_STREAM_MEMORY_BARRIER_TYPE_SYS};
+  });
+}
+
+value_batch& value_batch::device_barrier() {
+  return add(nullptr, [](abi::CUstreamBatchMemOpParams& o) {
+    o.memoryBarrier = {abi::CU_STREAM_MEM_OP_BARRIER, abi::CU_STREAM_MEMORY_BARRIER_TYPE_GPU};
+  });
+}
+
+value_batch& value_batch::flush() {
+  return add(nullptr, [](abi::CUstreamBatchMemOpParams& o) {
+    o.flushRemoteWrites = {abi::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES, 0};
+  });
+}
+
+void value_batch::clear() noexcept {
+  steps_.clear();
+  owners_.clear();
+}
+
+void value_batch::reserve(std::size_t size) {
+  steps_.reserve(size);
+  owners_.reserve(size);
+}
+
+value_batch value_batch::of_raw(const void* data, std::size_t count) {
+  value_batch batch;
+  batch.steps_.resize(count);
+  batch.owners_.resize(count);
+  if (count != 0) std::memcpy(batch.steps_.data(), data, count * sizeof(step));
+  return batch;
+}
+
+void value_batch::submit(stream_ref stream, call_site at) const {
+  constexpr const char* call = "cuStreamBatchMemOp";
+  CUstream_st* const handle = detail::usable(stream, call, at);
+  if (empty()) return;
+  if (size() > max_size) {
+    detail::fail(errc::invalid_value, call, fmt::format("a batch of {}", size()),
+                 fmt::format("a driver takes {} at once; submit it in parts", max_size), at);
+  }
+  bool to_mark = false;
+  for (const detail::tracked_memory* const owner : owners_) {
+    if (owner == nullptr || owner->at_home_on(stream)) continue;
+    to_mark |= owner->note_use(stream, at);
+  }
+  // The driver only reads them; its parameter is not const.
+  auto* const operations =
+      const_cast<abi::CUstreamBatchMemOpParams*>(reinterpret_cast<const abi::CUstreamBatchMemOpParams*>(steps_.data()));
+  const abi::CUresult answer = driver().cuStreamBatchMemOp_v2(handle, static_cast<unsigned>(size()), operations, 0);
+  if (answer != abi::CUDA_SUCCESS) [[unlikely]] {
+    detail::fail_values(answer, call, stream, {operations, size()}, owners_, at);
+  }
+  if (!to_mark) return;
+  for (const detail::tracked_memory* const owner : owners_) {
+    if (owner != nullptr && !owner->at_home_on(stream)) owner->mark_use(stream, at);
+  }
+}
+
+}  // namespace weir

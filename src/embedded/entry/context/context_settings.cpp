@@ -1,0 +1,108 @@
+// entry/context_settings.cpp - cuCtx*: flags, limits, cache preference, priorities and peers of the current context.
+#include "embedded/entry/context/context_flags.hpp"
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/model/capture/capture.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Hands the current context, ready for use, to a body that answers.
+template <class Body>
+CUresult with_current(Body&& body) noexcept {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    const CUresult status = current_context(context);
+    return status == CUDA_SUCCESS ? body(context->base()) : status;
+  });
+}
+
+}  // namespace
+
+// Also of a context that is destroyed.
+CUresult cuCtxGetFlags(unsigned* flags) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* const context = model::this_thread().current();
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    *flags = context->base().flags.load(std::memory_order_relaxed);
+    return CUDA_SUCCESS;
+  });
+}
+
+// What is decided when a context is made stays as it is.
+CUresult cuCtxSetFlags(unsigned flags) {
+  return with_current([&](model::context& context) {
+    if (!valid_context_flags(flags, CU_CTX_MAP_HOST)) return CUDA_ERROR_INVALID_VALUE;
+    constexpr unsigned fixed = CU_CTX_MAP_HOST | CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE;
+    const unsigned kept = context.flags.load(std::memory_order_relaxed) & fixed;
+    context.flags.store((flags & ~fixed) | kept, std::memory_order_relaxed);
+    if (context.primary()) context.owner().note_primary_flags(flags);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  return with_current([&](model::context& context) {
+    return value != nullptr ? context.limits.get(limit, *value) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  return with_current([&](model::context& context) -> CUresult {
+    if (const CUresult status = context.limits.check(limit, value); status != CUDA_SUCCESS) return status;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    return context.limits.set(limit, value);
+  });
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+  return with_current([&](model::context& context) {
+    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *config = context.cache_config.load(std::memory_order_relaxed);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  return with_current([&](model::context& context) -> CUresult {
+    if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    context.cache_config.store(config, std::memory_order_relaxed);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return with_current([&](model::context&) {
+    if (least != nullptr) *least = model::lowest_priority;
+    if (greatest != nullptr) *greatest = model::highest_priority;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    model::context* const found = p.contexts.find(peer);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
+    if (&found->owner() == &context->owner()) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    return context->enable_peer(*found);
+  });
+}
+
+CUresult cuCtxDisablePeerAccess(CUcontext peer) {
+  return guarded_outside_captures([&](model::process& p) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    model::context* const found = p.contexts.find(peer);
+    return found != nullptr ? context->disable_peer(*found) : CUDA_ERROR_INVALID_CONTEXT;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,159 @@
+// entry/green_context.cpp - cuGreenCtx*: contexts that are confined to a part of their device.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/entry/stream/new_stream.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// A green context and its CUcontext have one handle. Hands it to a body that answers.
+template <class Body>
+CUresult with_green(CUgreenCtx handle, Body&& body) noexcept {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::context* const found = p.contexts.find(handle);
+    if (found == nullptr || !found->green()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
+    return body(p, *found);
+  });
+}
+
+CUgreenCtx green_handle(const model::context& context) {
+  return context.green() ? reinterpret_cast<CUgreenCtx>(context.handle()) : nullptr;
+}
+
+CUcontext context_handle(CUgreenCtx green) { return reinterpret_cast<CUcontext>(green); }
+
+CUresult write_part(const model::device_part& part, CUdevResource* resource, CUdevResourceType type) {
+  if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+  part.write(*resource);
+  return CUDA_SUCCESS;
+}
+
+// Throws std::bad_alloc.
+CUresult open_green(model::process& p, const model::device_part& part, CUgreenCtx* out) {
+  model::device& on = *part.of;
+  if (const CUresult status = on.retain_primary_for_green(); status != CUDA_SUCCESS) return status;
+  model::context* made = nullptr;
+  const auto give_up = [&] {
+    if (made != nullptr) p.contexts.recycle(made);
+    on.release_primary_of_green();
+  };
+  try {
+    made = p.contexts.acquire();
+    if (const CUresult status = made->open_green(on.primary(), part); status != CUDA_SUCCESS) {
+      give_up();
+      return status;
+    }
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  *out = static_cast<CUgreenCtx>(p.contexts.publish(made));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+// Without a description it has the whole device.
+CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc desc, CUdevice ordinal, unsigned flags) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::device* const device = p.find_device(ordinal);
+    if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    if (flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
+    if (desc == nullptr) return open_green(p, model::device_part::whole(*device), green);
+    const model::resource_desc* const found = p.resource_descs.find(desc);
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (found->part.of != device) return CUDA_ERROR_INVALID_DEVICE;
+    return open_green(p, found->part, green);
+  });
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx green) {
+  return with_green(green, [](model::process&, model::context& found) {
+    if (!found.close_green()) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    found.owner().release_primary_of_green();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_green(green, [&](model::process&, const model::context& found) {
+    *context = found.handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource* resource, CUdevResourceType type) {
+  if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_green(
+      green, [&](model::process&, const model::context& found) { return write_part(found.part(), resource, type); });
+}
+
+// Null is no context, and not the current one.
+CUresult cuCtxGetDevResource(CUcontext context, CUdevResource* resource, CUdevResourceType type) {
+  if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    model::context* const found = p.contexts.find(context);
+    if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (const CUresult status = found->status(); status != CUDA_SUCCESS) return status;
+    return write_part(found->green() ? found->part() : model::device_part::whole(found->owner()), resource, type);
+  });
+}
+
+// Null is the current one, if that is green.
+CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (green == nullptr) {
+    if (const model::context* const current = model::this_thread().current()) green = green_handle(*current);
+  }
+  return with_green(green, [&](model::process&, const model::context& found) {
+    *id = found.id();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event) {
+  return with_green(green,
+                    [&](model::process&, model::context&) { return cuCtxRecordEvent(context_handle(green), event); });
+}
+
+CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event) {
+  return with_green(green,
+                    [&](model::process&, model::context&) { return cuCtxWaitEvent(context_handle(green), event); });
+}
+
+// Whatever context is current. All of them are non-blocking, and must be asked for as such.
+CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int priority) {
+  return with_green(green, [&](model::process& p, model::context& found) {
+    if (stream == nullptr || flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    *stream = new_stream(p, found, flags, priority);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
+  return guarded([&](model::process& p) -> CUresult {
+    if (green == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* found = nullptr;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    *green = green_handle(found->owner());
+    return CUDA_SUCCESS;
+  });
+}
+
+// The primary context, also of a green one, unlike the older form.
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
+  return guarded([&](model::process& p) -> CUresult {
+    if (context == nullptr && green == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::stream* found = nullptr;
+    if (const CUresult status = find_stream(p, stream, found); status != CUDA_SUCCESS) return status;
+    if (context != nullptr) *context = found->owner().base().handle();
+    if (green != nullptr) *green = green_handle(found->owner());
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,102 @@
+// entry/exec_update.cpp - cuGraphExec*SetParams, cuGraphExecUpdate: executables changed in place.
+#include "embedded/entry/graph/graph_handle.hpp"
+#include "embedded/entry/graph/node_params.hpp"
+#include "embedded/model/graph/graph_exec.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Sets what take(params) gives for the node of an executable that was made of one of the graph's, which is still there.
+template <class Take>
+CUresult set(CUgraphExec exec, CUgraphNode node, Take take) {
+  return with_graphs([&](model::process& p) -> CUresult {
+    model::graph_exec* found = p.graph_execs.find(exec);
+    if (found == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::node_params params;
+    if (const CUresult status = take(params); status != CUDA_SUCCESS) return status;
+    return found->set_node(node, params);
+  });
+}
+
+}  // namespace
+
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* params) {
+  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* params,
+                                        CUcontext context) {
+  return set(exec, node, [&](model::node_params& out) { return take(params, context, out); });
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D* params,
+                                        CUcontext context) {
+  return set(exec, node, [&](model::node_params& out) { return take(params, context, out); });
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
+  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+}
+
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  return set(exec, node, [&](model::node_params& out) { return take_record(event, out); });
+}
+
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  return set(exec, node, [&](model::node_params& out) { return take_wait(event, out); });
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  return with_graphs([&](model::process& p) -> CUresult {
+    model::graph_exec* found = p.graph_execs.find(exec);
+    const model::graph* as = find_graph(child);
+    return found == nullptr || as == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                                           : found->set_child(node, *as);
+  });
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
+  if (params != nullptr && params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+    return cuGraphExecChildGraphNodeSetParams(exec, node, params->graph.graph);
+  }
+  return set(exec, node, [&](model::node_params& out) { return take(params, out); });
+}
+
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
+  return with_graphs([&](model::process& p) -> CUresult {
+    model::graph_exec* found = p.graph_execs.find(exec);
+    return found == nullptr || find_node(node) == nullptr ? CUDA_ERROR_INVALID_VALUE
+                                                          : found->set_enabled(node, enabled != 0);
+  });
+}
+
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned* enabled) {
+  return with_graphs([&](model::process& p) -> CUresult {
+    model::graph_exec* found = p.graph_execs.find(exec);
+    if (found == nullptr || enabled == nullptr || find_node(node) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    bool is_enabled = false;
+    if (const CUresult status = found->get_enabled(node, is_enabled); status != CUDA_SUCCESS) return status;
+    *enabled = is_enabled ? 1 : 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* result) {
+  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+    model::graph_exec* found = p.graph_execs.find(exec);
+    const model::graph* to = find_graph(graph);
+    if (found == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::exec_shape::difference reason;
+    const CUresult status = found->update(*to, reason);
+    if (result != nullptr) *result = {reason.why, reason.at, nullptr};
+    return status;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,137 @@
+// entry/graph_exec.cpp - cuGraphInstantiate*, cuGraphLaunch: graphs made executable, and launched.
+#include "embedded/model/graph/graph_exec.hpp"
+#include "embedded/entry/graph/graph_handle.hpp"
+#include "embedded/model/capture/capture.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+using refusal = model::graph_exec::refusal;
+
+constexpr unsigned long long flags_of_any_call = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                                 CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                                 CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+constexpr unsigned long long flags_told_again =
+    CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
+
+bool runs_from_device(const model::graph_node* node) {
+  return std::holds_alternative<model::set_params>(node->params) ||
+         std::holds_alternative<model::copy_params>(node->params) ||
+         std::holds_alternative<model::child_params>(node->params) ||
+         std::holds_alternative<model::kernel_params>(node->params);
+}
+
+CUresult check_flags(const model::graph& from, unsigned long long flags, refusal& reason) {
+  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto offender = std::ranges::find_if_not(from.nodes(), runs_from_device);
+    if (offender != from.nodes().end()) {
+      reason = {CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED, *offender};
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (from.nodes().empty()) return CUDA_ERROR_INVALID_VALUE;
+  }
+  reason = {};
+  return CUDA_SUCCESS;
+}
+
+CUresult instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags, unsigned long long known,
+                     refusal& reason) {
+  reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
+  return with_graphs_outside_host_functions([&](model::process& p) -> CUresult {
+    if ((flags & ~known) != 0) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const model::graph* from = find_graph(graph);
+    if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (from->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (const CUresult status = check_flags(*from, flags, reason); status != CUDA_SUCCESS) return status;
+    model::graph_exec* made = p.graph_execs.acquire();
+    CUresult status = CUDA_ERROR_OUT_OF_MEMORY;
+    try {
+      status = made->instantiate(*from, flags, reason);
+      if (status == CUDA_ERROR_NOT_SUPPORTED) reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
+    } catch (const std::bad_alloc&) {
+      reason.why = CUDA_GRAPH_INSTANTIATE_ERROR;
+    }
+    if (status == CUDA_SUCCESS) {
+      *exec = static_cast<CUgraphExec>(p.graph_execs.publish(made));
+    } else {
+      p.graph_execs.recycle(made);
+    }
+    return status;
+  });
+}
+
+// Finds the stream that an executable is to go to, and it.
+CUresult find_launch(model::process& p, CUgraphExec exec, CUstream stream, model::graph_exec*& what,
+                     model::stream*& in) {
+  if (const CUresult status = find_stream(p, stream, in); status != CUDA_SUCCESS) return status;
+  if (const CUresult status = model::refuse_in_capture(*in); status != CUDA_SUCCESS) return status;
+  what = p.graph_execs.find(exec);
+  return what == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
+  if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+  refusal unused;
+  return instantiate(exec, graph, flags, flags_of_any_call, unused);
+}
+
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+  refusal reason;
+  const CUresult status =
+      instantiate(exec, graph, params->flags, flags_of_any_call | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, reason);
+  params->result_out = reason.why;
+  params->hErrNode_out = reason.because_of == nullptr ? nullptr : reason.because_of->handle();
+  return status;
+}
+
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
+  return guarded([&](model::process& p) -> CUresult {
+    const model::graph_exec* found = p.graph_execs.find(exec);
+    if (found == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *flags = found->flags() & flags_told_again;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (const CUresult status = model::refuse_unsafe_call(); status != CUDA_SUCCESS) return status;
+    model::graph_exec* found = p.graph_execs.find(exec);
+    if (found == nullptr || !p.graph_execs.retire(found, exec)) return CUDA_ERROR_INVALID_VALUE;
+    found->close();
+    p.graph_execs.recycle(found);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Everything lies where it is needed already.
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    model::graph_exec* what = nullptr;
+    return find_launch(p, exec, stream, what, in);
+  });
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  return guarded([&](model::process& p) -> CUresult {
+    model::stream* in = nullptr;
+    model::graph_exec* what = nullptr;
+    if (const CUresult status = find_launch(p, exec, stream, what, in); status != CUDA_SUCCESS) return status;
+    return what->launch(*in);
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,57 @@
+// entry/graph_handle.cpp - lists of nodes and edges that a program gives.
+#include "embedded/entry/graph/graph_handle.hpp"
+#include "embedded/model/graph/conditional.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+bool has_duplicates(std::vector<model::graph_node*> nodes) {
+  std::ranges::sort(nodes);
+  return std::ranges::adjacent_find(nodes) != nodes.end();
+}
+
+}  // namespace
+
+CUresult find_nodes(const CUgraphNode* handles, std::size_t count, const model::graph& in,
+                    std::vector<model::graph_node*>& out) {
+  if (count != 0 && handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    model::graph_node* found = find_node(handles[i]);
+    if (found == nullptr || found->in != &in) return CUDA_ERROR_INVALID_VALUE;
+    out.push_back(found);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult find_place(const CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,
+                    model::graph*& into, std::vector<model::graph_node*>& behind) {
+  into = find_graph(graph);
+  if (node == nullptr || into == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult status = find_nodes(dependencies, count, *into, behind); status != CUDA_SUCCESS) return status;
+  return has_duplicates(behind) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult check_child(const model::graph* child, const model::graph& into, CUgraphChildGraphNodeOwnership ownership) {
+  if (child == nullptr || child == &into) return CUDA_ERROR_INVALID_VALUE;
+  if (child->embedded()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+    return child->is_unique() ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  if (child->capturing_inside() || into.is_inside(*child)) return CUDA_ERROR_INVALID_VALUE;
+  return model::has_conditional_nodes(*child) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
+bool all_ordinary(const CUgraphEdgeData* edges, std::size_t count) {
+  const auto ordinary = [](const CUgraphEdgeData& edge) {
+    const bool reserved =
+        std::any_of(std::begin(edge.reserved), std::end(edge.reserved), [](unsigned char byte) { return byte != 0; });
+    return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0 && !reserved;
+  };
+  return edges == nullptr || std::all_of(edges, edges + count, ordinary);
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,65 @@
+// entry/user_object.cpp - cuUserObject*, and the references that graphs hold.
+#include "embedded/model/core/user_object.hpp"
+#include "embedded/entry/graph/graph_handle.hpp"
+
+#include <climits>
+#include <new>
+
+namespace weir::embedded::entry {
+
+namespace {
+
+constexpr bool countable(unsigned references) { return references >= 1 && references <= INT_MAX; }
+
+}  // namespace
+
+// Needs neither cuInit nor a context.
+CUresult cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy, unsigned references, unsigned flags) {
+  if (object == nullptr || destroy == nullptr || references == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  try {
+    *object = model::make_user_object(data, destroy, references);
+    return CUDA_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}
+
+CUresult cuUserObjectRetain(CUuserObject object, unsigned references) {
+  if (model::this_process().user_objects.find(object) == nullptr || !countable(references))
+    return CUDA_ERROR_INVALID_VALUE;
+  model::retain(object, references);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuUserObjectRelease(CUuserObject object, unsigned references) {
+  if (!model::was_user_object(object) || !countable(references)) return CUDA_ERROR_INVALID_VALUE;
+  model::release(object, references);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned references, unsigned flags) {
+  return with_graphs([&](model::process& p) -> CUresult {
+    model::graph* in = find_graph(graph);
+    if (in == nullptr || p.user_objects.find(object) == nullptr || !countable(references))
+      return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & ~static_cast<unsigned>(CU_GRAPH_USER_OBJECT_MOVE)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    in->kept_alive.adopt(object, references);
+    if (flags != CU_GRAPH_USER_OBJECT_MOVE) model::retain(object, references);
+    return CUDA_SUCCESS;
+  });
+}
+
+// A graph may let go of more than it holds: the rest is the caller's.
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned references) {
+  return with_graphs([&](model::process&) -> CUresult {
+    model::graph* in = find_graph(graph);
+    if (in == nullptr || !model::was_user_object(object) || !countable(references)) return CUDA_ERROR_INVALID_VALUE;
+    in->kept_alive.forget(object, references);
+    model::release(object, references);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,91 @@
+// entry/kernel.cpp - cuKernel*: kernels of libraries.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/entry/kernel/parameter_info.hpp"
+#include "embedded/model/kernel/library.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Runs body(view) for a kernel.
+template <class Body>
+CUresult with_kernel(CUkernel kernel, Body&& body) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::libraries::kernel_view view;
+    const CUresult status = model::libraries::look_at(kernel, view);
+    return status == CUDA_SUCCESS ? body(view) : status;
+  });
+}
+
+}  // namespace
+
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return model::libraries::get_function(kernel, context->base(), function);
+  });
+}
+
+CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+  if (name == nullptr || kernel == nullptr) {
+    return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
+  }
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) {
+    *name = view.described->name;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+    if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *library = view.in;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
+  if (kernel == nullptr)
+    return guarded_outside_host_functions([](model::process&) { return CUDA_ERROR_INVALID_VALUE; });
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+    model::context* context = nullptr;
+    const CUresult status = current_context(context);
+    return status == CUDA_SUCCESS ? tell_parameter(*view.described, index, offset, size) : status;
+  });
+}
+
+CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device) {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    const model::function_settings& set = view.kernel->settings[static_cast<std::size_t>(device)];
+    int told = 0;
+    if (!model::tell_attribute(*view.described, set, nullptr, view.image->constant_bytes(), attribute, told)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    *value = told;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+    if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    return model::set_attribute(*view.described, view.kernel->settings[static_cast<std::size_t>(device)], attribute,
+                                value);
+  });
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
+  return with_kernel(kernel, [&](const model::libraries::kernel_view& view) -> CUresult {
+    if (config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
+    if (model::this_process().find_device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    view.kernel->settings[static_cast<std::size_t>(device)].set_cache_config(config);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

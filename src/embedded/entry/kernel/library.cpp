@@ -1,0 +1,143 @@
+// entry/library.cpp - cuLibrary*: code that needs no context until it is used.
+#include "embedded/model/kernel/library.hpp"
+
+#include <string>
+#include <utility>
+
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/entry/kernel/jit_options.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+struct load_options {
+  const CUlibraryOption* options;
+  void** values;
+  unsigned count;
+};
+
+bool are_known(const load_options& given) {
+  if (given.count == 0) return true;
+  if (given.options == nullptr) return false;
+  for (unsigned i = 0; i < given.count; ++i) {
+    switch (given.options[i]) {
+      case CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE:
+        if (given.values == nullptr) return false;
+        break;
+      case CU_LIBRARY_BINARY_IS_PRESERVED: break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+// Does it say what code is, rather than that it cannot be had?
+bool is_about_code(CUresult refusal) {
+  return refusal == CUDA_ERROR_INVALID_IMAGE || refusal == CUDA_ERROR_INVALID_PTX ||
+         refusal == CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+// Loads what take(bytes, complaint) gives.
+template <class Take>
+CUresult load(CUlibrary* library, bool has_source, const jit_options& options, const load_options& more, Take&& take) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (library == nullptr || !has_source || !are_known(more)) return CUDA_ERROR_INVALID_VALUE;
+    kernel::image_bytes bytes;
+    std::string complaint;
+    const CUresult refusal = take(bytes, complaint);
+    const bool is_library = refusal == CUDA_SUCCESS || is_about_code(refusal);
+    const CUresult status =
+        is_library ? model::libraries::load(std::move(bytes), refusal, library, complaint) : refusal;
+    options.write(complaint, refusal);
+    return status;
+  });
+}
+
+}  // namespace
+
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit, void** jit_values,
+                           unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  jit_options given;
+  const CUresult status = guarded([&](model::process&) { return given.read(jit_count, jit, jit_values); });
+  if (status != CUDA_SUCCESS) return status;
+  const auto take = [&](kernel::image_bytes& bytes, std::string& complaint) {
+    return kernel::image_bytes::copy_of(code, bytes, complaint);
+  };
+  return load(library, code != nullptr, given, {options, values, count}, take);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values,
+                               unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  jit_options given;
+  const CUresult status = guarded([&](model::process&) { return given.read(jit_count, jit, jit_values); });
+  if (status != CUDA_SUCCESS) return status;
+  const auto take = [&](kernel::image_bytes& bytes, std::string& complaint) {
+    return kernel::image_bytes::of_file(path, bytes, complaint);
+  };
+  return load(library, path != nullptr && *path != '\0', given, {options, values, count}, take);
+}
+
+CUresult cuLibraryUnload(CUlibrary library) {
+  return guarded_outside_captures([&](model::process&) { return model::libraries::unload(library); });
+}
+
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (kernel == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::libraries::get_kernel(library, name, kernel);
+  });
+}
+
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    return count != nullptr ? model::libraries::count_kernels(library, count) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (kernels == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::libraries::list_kernels(library, {kernels, count});
+  });
+}
+
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return model::libraries::get_module(library, context->base(), module);
+  });
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return model::libraries::get_variable(library, context->base(), name, address, bytes);
+  });
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* const current = model::this_thread().current();
+    model::context* const in = current != nullptr ? &current->base() : nullptr;
+    return model::libraries::get_managed(library, in, name, address, bytes);
+  });
+}
+
+// Images have no functions that host and device call by one address.
+CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary library, const char* name) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    unsigned kernels = 0;
+    const CUresult status = model::libraries::count_kernels(library, &kernels);
+    return status == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : status;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,90 @@
+// entry/module.cpp - cuModule*: code and variables in a context.
+#include "embedded/model/kernel/module.hpp"
+
+#include <string>
+
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/entry/kernel/jit_options.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+// Loads what take(bytes, complaint) gives into the current context.
+template <class Take>
+CUresult load(CUmodule* module, bool has_source, const jit_options& options, Take&& take) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (module == nullptr || !has_source) return CUDA_ERROR_INVALID_VALUE;
+    kernel::image_bytes bytes;
+    std::string complaint;
+    CUresult status = take(bytes, complaint);
+    if (status == CUDA_SUCCESS) status = model::modules::load(context->base(), bytes, module, complaint);
+    options.write(complaint, status);
+    return status;
+  });
+}
+
+CUresult load_data(CUmodule* module, const void* image, const jit_options& options) {
+  return load(module, image != nullptr, options, [&](kernel::image_bytes& bytes, std::string& complaint) {
+    return kernel::image_bytes::copy_of(image, bytes, complaint);
+  });
+}
+
+}  // namespace
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load_data(module, image, {}); }
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned option_count, CUjit_option* options,
+                            void** values) {
+  jit_options given;
+  const CUresult status = guarded([&](model::process&) { return given.read(option_count, options, values); });
+  return status == CUDA_SUCCESS ? load_data(module, image, given) : status;
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) { return load_data(module, image, {}); }
+
+CUresult cuModuleLoad(CUmodule* module, const char* path) {
+  return load(module, path != nullptr && *path != '\0', {}, [&](kernel::image_bytes& bytes, std::string& complaint) {
+    return kernel::image_bytes::of_file(path, bytes, complaint);
+  });
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  return guarded_outside_captures([&](model::process&) { return model::modules::unload(module); });
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return guarded_outside_host_functions(
+      [&](model::process&) { return model::modules::get_function(module, name, function); });
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    return count != nullptr ? model::modules::count_functions(module, count) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (functions == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::modules::list_functions(module, {functions, count});
+  });
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+  return guarded_outside_host_functions(
+      [&](model::process&) { return model::modules::get_variable(module, name, address, bytes); });
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *mode = model::modules::loading_mode();
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,64 @@
+// entry/array.cpp - cuArray*: memory that is addressed by element.
+#include "embedded/model/memory/array.hpp"
+
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+
+namespace weir::embedded::entry {
+
+namespace {
+
+CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* wanted) {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (handle == nullptr || wanted == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return model::arrays::create(context->base(), *wanted, handle);
+  });
+}
+
+// Calls tell(described) for an array. To ask takes no context.
+template <class Tell>
+CUresult describe(CUarray array, bool has_room, Tell&& tell) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (!has_room) return CUDA_ERROR_INVALID_VALUE;
+    const model::array* const found = model::arrays::find(array);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    tell(found->described);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult cuArrayCreate_v2(CUarray* handle, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
+  if (descriptor == nullptr) return create(handle, nullptr);
+  const CUDA_ARRAY3D_DESCRIPTOR wanted{.Width = descriptor->Width,
+                                       .Height = descriptor->Height,
+                                       .Depth = 0,
+                                       .Format = descriptor->Format,
+                                       .NumChannels = descriptor->NumChannels,
+                                       .Flags = 0};
+  return create(handle, &wanted);
+}
+
+CUresult cuArray3DCreate_v2(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
+  return create(handle, descriptor);
+}
+
+CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray array) {
+  return describe(array, descriptor != nullptr, [&](const CUDA_ARRAY3D_DESCRIPTOR& described) {
+    *descriptor = {described.Width, described.Height, described.Format, described.NumChannels};
+  });
+}
+
+CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* descriptor, CUarray array) {
+  return describe(array, descriptor != nullptr,
+                  [&](const CUDA_ARRAY3D_DESCRIPTOR& described) { *descriptor = described; });
+}
+
+CUresult cuArrayDestroy(CUarray array) {
+  return guarded_outside_captures([&](model::process&) { return model::arrays::destroy(array); });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,54 @@
+// entry/external_memory.cpp - cuImportExternalMemory and what is mapped from it.
+#include "embedded/model/ipc/external_memory.hpp"
+
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace weir::embedded::entry {
+
+namespace external = model::external;
+
+namespace {
+
+template <class Descriptor>
+bool reserved_words_are_zero(const Descriptor& given) {
+  return std::all_of(std::begin(given.reserved), std::end(given.reserved), [](unsigned word) { return word == 0; });
+}
+
+}  // namespace
+
+CUresult cuImportExternalMemory(CUexternalMemory* memory, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* descriptor) {
+  return guarded_outside_captures([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (memory == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (descriptor->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD) return CUDA_ERROR_NOT_SUPPORTED;
+    if (descriptor->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
+        (descriptor->flags & ~CUDA_EXTERNAL_MEMORY_DEDICATED) != 0 || !reserved_words_are_zero(*descriptor)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    return external::import(descriptor->handle.fd, descriptor->size, memory);
+  });
+}
+
+CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* address, CUexternalMemory memory,
+                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* descriptor) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    if (address == nullptr || descriptor == nullptr || descriptor->flags != 0 ||
+        !reserved_words_are_zero(*descriptor)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    return external::map(context->base(), memory, descriptor->offset, descriptor->size, address);
+  });
+}
+
+CUresult cuDestroyExternalMemory(CUexternalMemory memory) {
+  return guarded_outside_captures([&](model::process&) { return external::destroy(memory); });
+}
+
+}  // namespace weir::embedded::entry

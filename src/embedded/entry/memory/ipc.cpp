@@ -1,0 +1,56 @@
+// entry/ipc.cpp - cuIpc*: events and memory of several processes.
+#include "embedded/entry/entry.hpp"
+#include "embedded/entry/guard.hpp"
+#include "embedded/entry/stream/new_event.hpp"
+#include "embedded/model/ipc/ipc_memory.hpp"
+
+namespace weir::embedded::entry {
+
+CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (handle == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    model::event* found = nullptr;
+    if (const CUresult status = find_event(p, event, found); status != CUDA_SUCCESS) return status;
+    return found->tell(*handle);
+  });
+}
+
+CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
+  return guarded_outside_host_functions([&](model::process& p) -> CUresult {
+    if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return publish_event(p, event, [&](model::event& opened) { return opened.open(context->base(), handle); });
+  });
+}
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    if (handle == nullptr || address == 0) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return model::ipc_memory::handle_of(address, *handle);
+  });
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    // The one flag there is must be set; an H200 looks at no other bit.
+    if (address == nullptr || (flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) == 0) return CUDA_ERROR_INVALID_VALUE;
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return model::ipc_memory::open(context->base(), handle, *address);
+  });
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
+  return guarded_outside_host_functions([&](model::process&) -> CUresult {
+    model::context* context = nullptr;
+    if (const CUresult status = current_context(context); status != CUDA_SUCCESS) return status;
+    return model::ipc_memory::close(address);
+  });
+}
+
+}  // namespace weir::embedded::entry

@@ -1,0 +1,124 @@
+// model/capture_list.cpp - finding captures, and breaking them where the rules say so.
+#include "embedded/model/capture/capture_list.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "embedded/model/core/process.hpp"
+#include "embedded/model/core/thread_state.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace detail {
+constinit std::atomic<int> open_captures{0};
+}
+
+capture_list& capture_list::instance() {
+  static auto* const list = new capture_list;
+  return *list;
+}
+
+capture& capture_list::acquire() {
+  open_.reserve(open_.size() + 1);
+  if (free_.empty()) {
+    free_.reserve(all_.size() + 1);
+    free_.push_back(&all_.emplace_back());
+  }
+  capture* c = free_.back();
+  free_.pop_back();
+  open_.push_back(c);
+  detail::open_captures.fetch_add(1, std::memory_order_release);
+  return *c;
+}
+
+void capture_list::give_back(capture& c) noexcept {
+  std::erase(open_, &c);
+  free_.push_back(&c);  // capacity was reserved when the object was made
+  detail::open_captures.fetch_sub(1, std::memory_order_release);
+}
+
+capture* capture_list::find(unsigned long long id) const noexcept {
+  const auto found = std::ranges::find_if(open_, [&](const capture* c) { return c->id_ == id; });
+  return found == open_.end() ? nullptr : *found;
+}
+
+bool capture_list::prohibits_unsafe_calls(const capture& c, CUstreamCaptureMode of_thread) noexcept {
+  if (of_thread == CU_STREAM_CAPTURE_MODE_RELAXED || c.mode_ == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  if (c.thread_ == this_thread_number()) return true;
+  return of_thread == CU_STREAM_CAPTURE_MODE_GLOBAL && c.mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+// One that is broken goes on prohibiting until it ends.
+bool capture_list::prohibits_unsafe_calls_of(CUstreamCaptureMode thread) noexcept {
+  bool any = false;
+  for (capture* c : open_) {
+    if (!prohibits_unsafe_calls(*c, thread)) continue;
+    c->valid_ = false;
+    any = true;
+  }
+  return any;
+}
+
+CUresult capture_list::refuse_event_of(unsigned long long id, bool breaks) noexcept {
+  if (id == 0) return CUDA_SUCCESS;
+  capture* const c = find(id);
+  if (c == nullptr || !c->valid_) return CUDA_ERROR_INVALID_VALUE;
+  if (breaks) c->valid_ = false;
+  return CUDA_ERROR_CAPTURED_EVENT;
+}
+
+unsigned long long capture_list::this_thread_number() noexcept {
+  static constinit std::atomic<unsigned long long> threads{0};
+  static constinit thread_local unsigned long long mine = 0;
+  if (mine == 0) mine = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return mine;
+}
+
+unsigned long long capture_list::next_id() noexcept {
+  static constinit std::atomic<unsigned long long> captures{0};
+  return captures.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+CUresult detail::break_capture_of(stream& s, CUresult why) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  const capture* const of = s.capture();
+  capture_list::instance().break_if([&](const capture& c) { return &c == of; });
+  return of == nullptr ? CUDA_SUCCESS : why;
+}
+
+CUresult detail::refuse_broken_capture(const stream& s) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  const capture* const of = s.capture();
+  return of == nullptr || of->valid() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
+CUresult detail::refuse_unsafe_call() {
+  const CUstreamCaptureMode mode = this_thread().capture_mode;
+  const std::lock_guard lock{this_process().graphs_mutex};
+  const bool any = capture_list::instance().prohibits_unsafe_calls_of(mode);
+  return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult detail::refuse_use_of_context(const context& whole) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  const bool any = capture_list::instance().break_if([&](const capture& c) {
+    return capture_list::has_stream(c, [&](const stream& s) { return &s.owner() == &whole; });
+  });
+  return any ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult detail::refuse_use_of_legacy(const context& of, bool breaks) noexcept {
+  const std::lock_guard lock{this_process().graphs_mutex};
+  const auto captures_blocking_stream = [&](const capture& c) {
+    return capture_list::has_stream(
+        c, [&](const stream& s) { return &s.owner() == &of && s.role() == stream_role::blocking; });
+  };
+  // One that is broken already forbids it, too.
+  if (!capture_list::instance().is_any(captures_blocking_stream)) return CUDA_SUCCESS;
+  if (breaks) capture_list::instance().break_if(captures_blocking_stream);
+  return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+}  // namespace weir::embedded::model

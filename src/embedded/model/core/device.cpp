@@ -1,0 +1,153 @@
+// model/device.cpp - a device's names, its account of memory, and the life of its primary context.
+#include "embedded/model/core/device.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model {
+
+namespace {
+
+constexpr std::size_t usual_chunk = std::size_t{32} << 20;
+constexpr std::size_t smallest_chunk = std::size_t{64} << 10;
+
+constexpr std::size_t chunk_for(std::size_t device_memory) noexcept {
+  return std::clamp(std::bit_floor(device_memory / 8), smallest_chunk, usual_chunk);
+}
+
+}  // namespace
+
+device::device(int ordinal, std::size_t memory_bytes)
+    : ordinal_{ordinal},
+      name_{"weir embedded device"},
+      total_memory_{memory_bytes},
+      chunk_{chunk_for(memory_bytes)},
+      facts_{describe_device(ordinal)},
+      primary_{this_process().contexts.acquire()} {
+  this_process().contexts.publish(primary_);
+}
+
+abi::CUuuid device::uuid() const noexcept {
+  abi::CUuuid id{};
+  std::memcpy(id.bytes, "weir-embedded", 13);
+  id.bytes[15] = static_cast<char>(ordinal_);
+  return id;
+}
+
+std::string device::bus_id() const {
+  int domain = 0;
+  int bus = 0;
+  int slot = 0;
+  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, domain));
+  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, bus));
+  static_cast<void>(attribute(abi::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, slot));
+  char text[48];
+  std::snprintf(text, sizeof text, "%04X:%02X:%02X.0", static_cast<unsigned>(domain), static_cast<unsigned>(bus),
+                static_cast<unsigned>(slot));
+  return text;
+}
+
+bool device::attribute(abi::CUdevice_attribute which, int& value) const noexcept {
+  if (which == 0 || which >= abi::CU_DEVICE_ATTRIBUTE_MAX) return false;
+  value = facts_[which];
+  return true;
+}
+
+bool device::take(std::size_t bytes) noexcept {
+  std::size_t used = used_memory_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > total_memory_ - used) return false;
+  } while (!used_memory_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+void device::give_back(std::size_t bytes) noexcept { used_memory_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+std::size_t device::free_memory() const noexcept {
+  const std::size_t rest = total_memory_ - used_memory_.load(std::memory_order_relaxed);
+  return rest - std::min(rest, managed_memory_.load(std::memory_order_relaxed));
+}
+
+abi::CUresult device::open_primary() {
+  outlives_greens_ = false;
+  return primary_->alive() ? abi::CUDA_SUCCESS : primary_->open(*this, true, primary_flags() | abi::CU_CTX_MAP_HOST);
+}
+
+abi::CUresult device::retain_primary() {
+  const std::lock_guard lock{primary_mutex_};
+  const abi::CUresult status = open_primary();
+  if (status == abi::CUDA_SUCCESS) ++primary_users_;
+  return status;
+}
+
+abi::CUresult device::release_primary() noexcept {
+  primary_lock lock{primary_mutex_};
+  if (primary_users_ == 0) {
+    if (greens_ == 0) return abi::CUDA_ERROR_INVALID_CONTEXT;
+    outlives_greens_ = true;
+    return abi::CUDA_ERROR_NOT_PERMITTED;
+  }
+  --primary_users_;
+  end_unused_primary(lock);
+  return abi::CUDA_SUCCESS;
+}
+
+abi::CUresult device::reset_primary() noexcept {
+  primary_lock lock{primary_mutex_};
+  const unsigned long long life = primary_->life();
+  do {
+    if (greens_ != 0) return abi::CUDA_ERROR_NOT_PERMITTED;
+    if (!primary_->alive() || primary_->life() != life) return abi::CUDA_SUCCESS;  // another thread has ended it
+  } while (wait_for_primary(lock));
+  primary_->close();
+  return abi::CUDA_SUCCESS;
+}
+
+abi::CUresult device::retain_primary_for_green() {
+  const std::lock_guard lock{primary_mutex_};
+  const abi::CUresult status = open_primary();
+  if (status == abi::CUDA_SUCCESS) ++greens_;
+  return status;
+}
+
+void device::release_primary_of_green() noexcept {
+  primary_lock lock{primary_mutex_};
+  --greens_;
+  if (!outlives_greens_) end_unused_primary(lock);
+}
+
+// Without the lock: what the work waits for may be a thread that wants something of the primary context. False if there was
+// nothing to wait for; otherwise everything may be different afterwards.
+bool device::wait_for_primary(primary_lock& lock) noexcept {
+  if (primary_->idle()) return false;
+  lock.unlock();
+  primary_->synchronize_to_end();
+  lock.lock();
+  return true;
+}
+
+void device::end_unused_primary(primary_lock& lock) noexcept {
+  do {
+    if (primary_users_ != 0 || greens_ != 0 || !primary_->alive()) return;
+  } while (wait_for_primary(lock));
+  primary_->close();
+}
+
+void device::note_primary_flags(unsigned flags) noexcept {
+  const std::lock_guard lock{primary_mutex_};
+  constexpr unsigned noted = abi::CU_CTX_SYNC_MEMOPS;
+  primary_flags_.store((primary_flags() & ~noted) | (flags & noted), std::memory_order_relaxed);
+}
+
+void device::set_primary_flags(unsigned flags) {
+  const std::lock_guard lock{primary_mutex_};
+  primary_flags_.store(flags, std::memory_order_relaxed);
+  if (primary_->alive()) primary_->flags.store(flags | abi::CU_CTX_MAP_HOST, std::memory_order_relaxed);
+}
+
+}  // namespace weir::embedded::model

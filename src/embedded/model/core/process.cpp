@@ -1,0 +1,53 @@
+// model/process.cpp - the driver's beginning.
+#include "embedded/model/core/process.hpp"
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "embedded/engine/scheduler.hpp"
+#include "embedded/model/core/settings.hpp"
+
+namespace weir::embedded::model {
+
+constinit detail::process_storage detail::the_process;
+
+abi::CUresult process::initialise() {
+  if (initialised()) return abi::CUDA_SUCCESS;
+  if (forked_.load(std::memory_order_relaxed)) return abi::CUDA_ERROR_NOT_INITIALIZED;
+  const std::lock_guard lock{initialise_mutex_};
+  if (initialised()) return abi::CUDA_SUCCESS;
+
+  std::string complaint;
+  const std::optional<settings> wanted =
+      read_settings([](const char* name) -> const char* { return std::getenv(name); }, complaint);
+  if (!wanted) {
+    std::fprintf(stderr, "weir: %s\n", complaint.c_str());
+    return abi::CUDA_ERROR_INVALID_VALUE;
+  }
+
+  // Made aside, so that a failure half way leaves nothing.
+  std::vector<std::unique_ptr<device>> made;
+  made.reserve(static_cast<std::size_t>(wanted->devices));
+  for (int ordinal = 0; ordinal < wanted->devices; ++ordinal) {
+    made.push_back(std::make_unique<device>(ordinal, wanted->memory_per_device));
+  }
+  if (pthread_atfork(nullptr, nullptr, leave_in_child) != 0) throw std::bad_alloc{};
+  engine::scheduler::instance().configure(wanted->schedule);
+  kernel::configure(wanted->threads);
+  devices_ = std::move(made);
+  has_several_devices_ = devices_.size() > 1;
+  initialised_.store(true, std::memory_order_release);
+  return abi::CUDA_SUCCESS;
+}
+
+// The threads of the driver stay behind in the parent, so nothing would ever run here.
+void process::leave_in_child() noexcept {
+  this_process().forked_.store(true, std::memory_order_relaxed);
+  this_process().initialised_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,117 @@
+// model/user_object.cpp - counting references, and where destructors run.
+#include "embedded/model/core/user_object.hpp"
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "embedded/engine/timeline.hpp"
+#include "embedded/model/core/process.hpp"
+#include "embedded/model/stream/work.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+engine::spin_lock counting;
+user_object* waiting = nullptr;  // for memory; guarded by that lock
+
+// Runs a destructor in the order of a timeline that belongs to no stream, so that it waits for nothing.
+void run_destructor(const host_work& destructor) {
+  static engine::timeline& destructors = engine::timeline::acquire();
+  engine::timeline::submission to{destructors};
+  to.add(engine::make_operation(destructor, engine::operation_kind::host, true));
+}
+
+// Has the destructors run of objects that have ended, and of those that wait.
+void run_destructors(user_object* ended) noexcept {
+  {
+    const std::lock_guard lock{counting};
+    user_object** last = &ended;
+    while (*last != nullptr) last = &(*last)->next;
+    *last = std::exchange(waiting, nullptr);
+  }
+  while (ended != nullptr) {
+    user_object* const next = ended->next;
+    try {
+      run_destructor({ended->destroy, ended->data});
+    } catch (const std::bad_alloc&) {
+      break;
+    }
+    this_process().user_objects.recycle(ended);
+    ended = next;
+  }
+  if (ended == nullptr) return;
+  user_object* last = ended;
+  while (last->next != nullptr) last = last->next;
+  const std::lock_guard lock{counting};
+  last->next = std::exchange(waiting, ended);
+}
+
+[[nodiscard]] bool any_waits() noexcept {
+  const std::lock_guard lock{counting};
+  return waiting != nullptr;
+}
+
+}  // namespace
+
+CUuserObject make_user_object(void* data, CUhostFn destroy, std::size_t references) {
+  user_object* made = this_process().user_objects.acquire();
+  *made = {data, destroy, references};
+  if (any_waits()) run_destructors(nullptr);
+  return static_cast<CUuserObject>(this_process().user_objects.publish(made));
+}
+
+bool was_user_object(CUuserObject handle) noexcept { return this_process().user_objects.has_tag(handle); }
+
+void retain(CUuserObject object, std::size_t references) noexcept {
+  const std::lock_guard lock{counting};
+  if (user_object* found = this_process().user_objects.find(object)) found->references += references;
+}
+
+void release(CUuserObject object, std::size_t references) noexcept {
+  user_object* found = nullptr;
+  {
+    const std::lock_guard lock{counting};
+    found = this_process().user_objects.find(object);
+    if (found == nullptr) return;
+    if (found->references > references) {
+      found->references -= references;
+      return;
+    }
+    this_process().user_objects.retire(found, object);
+  }
+  found->next = nullptr;
+  run_destructors(found);
+}
+
+user_object_references& user_object_references::operator=(user_object_references&& other) noexcept {
+  const user_object_references before{std::move(*this)};
+  held_.swap(other.held_);
+  return *this;
+}
+
+void user_object_references::forget(CUuserObject object, std::size_t references) noexcept {
+  const auto found = held_.find(object);
+  if (found == held_.end()) return;
+  if (found->second > references) {
+    found->second -= references;
+  } else {
+    held_.erase(found);
+  }
+}
+
+void user_object_references::share(const user_object_references& other) {
+  for (const auto& [object, references] : other.held_) {
+    adopt(object, references);
+    retain(object, references);
+  }
+}
+
+void user_object_references::drop() noexcept {
+  for (const auto& [object, references] : std::exchange(held_, {})) release(object, references);
+}
+
+}  // namespace weir::embedded::model

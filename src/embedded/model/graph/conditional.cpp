@@ -1,0 +1,181 @@
+// model/conditional.cpp - conditions made and used, bodies checked and run.
+#include "embedded/model/graph/conditional.hpp"
+
+#include <algorithm>
+
+#include "embedded/engine/waiting.hpp"
+#include "embedded/model/graph/graph.hpp"
+#include "embedded/model/graph/launch_plan.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+CUgraphConditionalHandle condition::handle() const noexcept {
+  return reinterpret_cast<std::uintptr_t>(this_process().conditions.handle_of(this));
+}
+
+condition* condition::find(CUgraphConditionalHandle handle) noexcept {
+  return this_process().conditions.find(reinterpret_cast<const void*>(handle));
+}
+
+namespace {
+
+void end(condition& one) noexcept {
+  this_process().conditions.retire(&one, this_process().conditions.handle_of(&one));
+  one.value.reset();
+  this_process().conditions.recycle(&one);
+}
+
+}  // namespace
+
+condition& make_condition(graph& of, const context& in, std::uint32_t value_at_launch, bool assigned_at_launch) {
+  of.conditions.push_back(nullptr);
+  condition* made = nullptr;
+  try {
+    made = this_process().conditions.acquire();
+  } catch (...) {
+    of.conditions.pop_back();
+    throw;
+  }
+  *made = {&of, nullptr, &in, value_at_launch, assigned_at_launch, {}};
+  this_process().conditions.publish(made);
+  of.conditions.back() = made;
+  try {
+    made->value = kernel::condition_value::make(made->handle());
+  } catch (...) {
+    end(*made);
+    of.conditions.pop_back();
+    throw;
+  }
+  return *made;
+}
+
+void end_conditions(graph& of) noexcept {
+  for (condition* ended : of.conditions) end(*ended);
+  of.conditions.clear();
+}
+
+bool may_have_bodies(CUgraphConditionalNodeType type, unsigned count) noexcept {
+  switch (type) {
+    case CU_GRAPH_COND_TYPE_IF: return count == 1 || count == 2;
+    case CU_GRAPH_COND_TYPE_WHILE: return count == 1;
+    case CU_GRAPH_COND_TYPE_SWITCH: return count >= 1;
+  }
+  return false;
+}
+
+graph_node& add_conditional(graph& to, condition& by, CUgraphConditionalNodeType type, unsigned bodies,
+                            std::span<graph_node* const> behind) {
+  graph_node& node = to.add(empty_params{}, behind);
+  try {
+    auto& made = node.params.emplace<conditional_params>(conditional_params{by.handle(), type, {}, {}});
+    while (made.bodies.size() < bodies) {
+      made.bodies.push_back(nullptr);
+      try {
+        made.bodies.back() = &graph::make();
+      } catch (...) {
+        made.bodies.pop_back();
+        throw;
+      }
+      made.bodies.back()->become_part_of(to, true);
+      made.handles.push_back(made.bodies.back()->handle());
+    }
+  } catch (...) {
+    to.remove(node);
+    throw;
+  }
+  by.used_by = &node;
+  return node;
+}
+
+void release_condition(const conditional_params& of) noexcept {
+  if (condition* by = condition::find(of.condition)) by->used_by = nullptr;
+}
+
+bool has_conditional_nodes(const graph& in) noexcept {
+  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
+    if (part->is_body() || has_conditional_nodes(*part)) return true;
+  }
+  return false;
+}
+
+bool has_unused_condition(const graph& in) noexcept {
+  const auto unused = [](const condition* c) { return c->used_by == nullptr; };
+  if (std::ranges::any_of(in.conditions, unused)) return true;
+  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
+    if (has_unused_condition(*part)) return true;
+  }
+  return false;
+}
+
+namespace {
+
+bool may_be_in_body(const graph_node* node) noexcept {
+  return std::holds_alternative<empty_params>(node->params) || std::holds_alternative<set_params>(node->params) ||
+         std::holds_alternative<copy_params>(node->params) || std::holds_alternative<child_params>(node->params) ||
+         std::holds_alternative<conditional_params>(node->params) ||
+         std::holds_alternative<kernel_params>(node->params);
+}
+
+graph_node* find_unsuited(const graph& in, bool in_body) noexcept {
+  if (in_body) {
+    const auto found = std::ranges::find_if_not(in.nodes(), may_be_in_body);
+    if (found != in.nodes().end()) return *found;
+  }
+  for (const graph* part = in.first_part(); part != nullptr; part = part->next_part()) {
+    if (graph_node* found = find_unsuited(*part, in_body || part->is_body())) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+graph_node* find_unsuited(const graph& in) noexcept { return find_unsuited(in, false); }
+
+void set_condition(plan_conditional& of, abi::CUgraphConditionalHandle to) noexcept {
+  const condition* const by = condition::find(to);
+  if (by == nullptr) return;
+  of.value = by->value;
+  of.assigned_at_launch = by->assigned_at_launch;
+  of.value_at_launch = by->value_at_launch;
+}
+
+plan_conditional conditional_of(const conditional_params& params) {
+  plan_conditional made;
+  made.type = params.type;
+  made.bodies.resize(params.bodies.size());
+  set_condition(made, params.condition);
+  return made;
+}
+
+// The condition is looked at once, so that no two bodies of an if run, whatever the first does to it; a while looks
+// before each round.
+void conditional_work::run() const noexcept {
+  const plan_conditional& node = in->conditionals[number];
+  const kernel::condition_value* const condition = node.value.get();
+  if (condition == nullptr) return;
+  const auto run_body = [&](std::size_t which) {
+    if (which >= node.bodies.size()) return;
+    const plan_conditional::body& body = node.bodies[which];
+    engine::operation* next = in->operations.data() + body.first_operation;
+    for (engine::operation* const end = next + body.operations; next != end && next->body(*next);) ++next;
+  };
+  const std::uint32_t value = condition->get();
+  switch (node.type) {
+    case CU_GRAPH_COND_TYPE_IF: run_body(value != 0 ? 0 : 1); return;
+    case CU_GRAPH_COND_TYPE_SWITCH: run_body(value); return;
+    case CU_GRAPH_COND_TYPE_WHILE:
+      while (condition->get() != 0 && engine::device_failure() == CUDA_SUCCESS) run_body(0);
+      return;
+  }
+}
+
+void assign_conditions::run() const noexcept {
+  for (const plan_conditional& node : in->conditionals) {
+    if (node.assigned_at_launch && node.value != nullptr) node.value->set(node.value_at_launch);
+  }
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,112 @@
+// model/flat_graph.cpp - child graphs put in line, and what may be held up.
+#include "embedded/model/graph/flat_graph.hpp"
+
+#include <algorithm>
+
+#include "embedded/model/graph/graph.hpp"
+#include "embedded/model/kernel/kernel_work.hpp"
+#include "embedded/model/graph/node_work.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+// May the node wait for something outside the graph?
+bool may_wait(const graph_node& node) {
+  if (const auto* values = std::get_if<value_params>(&node.params))
+    return std::ranges::any_of(values->operations, is_wait);
+  return std::holds_alternative<wait_params>(node.params);
+}
+
+// What the node takes to run: memory moves at some 16 bytes a nanosecond, and nobody knows of bodies.
+std::uint64_t cost_of(const node_params& params) {
+  constexpr std::uint64_t any = 4;
+  if (const auto* set = std::get_if<set_params>(&params)) {
+    return any + set->what.width * set->what.height * set->what.elementSize / 16;
+  }
+  if (const auto* copy = std::get_if<copy_params>(&params)) {
+    return any + copy->what.WidthInBytes * copy->what.Height * copy->what.Depth / 16;
+  }
+  if (const auto* kernel = std::get_if<kernel_params>(&params)) {
+    const launch_shape& shape = kernel->what->shape();
+    const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+    return any + blocks * (shape.block.x * shape.block.y * shape.block.z);  // a nanosecond a thread
+  }
+  return std::holds_alternative<empty_params>(params) ? 0 : any;
+}
+
+}  // namespace
+
+flat_graph::flat_graph(const std::vector<graph_node*>& order) {
+  nodes_.reserve(order.size());
+  append(order, none);
+  outside_ = size();
+  append_bodies();
+  pass_on_held();
+}
+
+std::uint32_t flat_graph::add(const graph_node* node) {
+  flat_node added{node, static_cast<std::uint32_t>(dependencies_.size())};
+  if (node != nullptr) {
+    added.host = std::holds_alternative<CUDA_HOST_NODE_PARAMS>(node->params);
+    added.waits = may_wait(*node);
+    added.held = added.host || added.waits;
+    added.cost = cost_of(node->params);
+  }
+  nodes_.push_back(added);
+  return static_cast<std::uint32_t>(nodes_.size() - 1);
+}
+
+void flat_graph::depend_on(std::uint32_t other) {
+  dependencies_.push_back(other);
+  ++nodes_.back().dependencies;
+}
+
+void flat_graph::append(const std::vector<graph_node*>& order, std::uint32_t behind) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    look_ahead(order, i);
+    graph_node* const node = order[i];
+    const auto* child = std::get_if<child_params>(&node->params);
+    const std::uint32_t begin = add(child == nullptr ? node : nullptr);
+    if (behind != none && node->dependencies.empty()) depend_on(behind);
+    for (const graph_node* before : node->dependencies) depend_on(static_cast<std::uint32_t>(before->mark));
+    node->mark = begin;
+    if (std::holds_alternative<conditional_params>(node->params)) conditionals_.push_back(begin);
+    if (child == nullptr) continue;
+    const std::vector<graph_node*> inside = child->embedded->in_order();
+    append(inside, begin);
+    node->mark = add(nullptr);
+    depend_on(begin);
+    for (const graph_node* last : inside) {
+      if (last->dependents.empty()) depend_on(static_cast<std::uint32_t>(last->mark));
+    }
+  }
+}
+
+// Bodies may add to the list of conditional nodes.
+void flat_graph::append_bodies() {
+  for (std::size_t next = 0; next < conditionals_.size(); ++next) {  // NOLINT(modernize-loop-convert): it grows
+    const std::uint32_t conditional = conditionals_[next];
+    std::uint32_t which = 0;
+    for (const graph* inside : std::get<conditional_params>(nodes_[conditional].node->params).bodies) {
+      const std::uint32_t first = size();
+      append(inside->in_order(), none);
+      bodies_.push_back({conditional, which++, first, size() - first});
+    }
+  }
+}
+
+// What depends on a node that is held up is held up with it.
+void flat_graph::pass_on_held() noexcept {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    flat_node& node = nodes_[i];
+    for (const std::uint32_t before : dependencies_of(i)) {
+      node.held = node.held || nodes_[before].held;
+      node.waits = node.waits || nodes_[before].waits;
+    }
+  }
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,283 @@
+// model/graph.cpp - nodes, edges, clones.
+#include "embedded/model/graph/graph.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "embedded/model/graph/conditional.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+CUgraph graph::handle() const noexcept { return static_cast<CUgraph>(this_process().graphs.handle_of(this)); }
+
+graph& graph::make() {
+  graph* made = this_process().graphs.acquire();
+  made->node_has_ended_ = false;
+  made->capturing_ = false;
+  made->captures_inside_ = 0;
+  made->has_memory_nodes_ = false;
+  made->executable_.reset();
+  this_process().graphs.publish(made);
+  return *made;
+}
+
+void graph::become_part_of(graph& parent, bool as_body) noexcept {
+  parent_ = &parent;
+  is_body_ = as_body;
+  previous_part_ = nullptr;
+  next_part_ = std::exchange(parent.first_part_, this);
+  if (next_part_ != nullptr) next_part_->previous_part_ = this;
+}
+
+void graph::leave_parent() noexcept {
+  if (parent_ == nullptr) return;
+  for (graph* g = parent_; g != nullptr; g = g->parent_) g->captures_inside_ -= captures_inside_;
+  (previous_part_ == nullptr ? parent_->first_part_ : previous_part_->next_part_) = next_part_;
+  if (next_part_ != nullptr) next_part_->previous_part_ = previous_part_;
+  parent_ = next_part_ = previous_part_ = nullptr;
+  is_body_ = false;
+}
+
+void graph::end_with_node() noexcept {
+  if (!capturing_inside()) return destroy();
+  leave_parent();
+  node_has_ended_ = true;
+}
+
+graph* graph::left_behind() noexcept {
+  graph* outermost = this;
+  while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+  return outermost->node_has_ended_ ? outermost : nullptr;
+}
+
+bool graph::is_unique() const noexcept {
+  if (has_memory_nodes_) return true;
+  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) {
+    if (part->is_body_ || part->is_unique()) return true;
+  }
+  return false;
+}
+
+void graph::set_capturing(bool now) noexcept {
+  capturing_ = now;
+  for (graph* g = this; g != nullptr; g = g->parent_) {
+    if (now) {
+      ++g->captures_inside_;
+    } else {
+      --g->captures_inside_;
+    }
+  }
+}
+
+void graph::share_kept_alive(user_object_references& with) const {
+  with.share(kept_alive);
+  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) part->share_kept_alive(with);
+}
+
+const graph& graph::whole() const noexcept {
+  const graph* outermost = this;
+  while (outermost->parent_ != nullptr) outermost = outermost->parent_;
+  return *outermost;
+}
+
+bool graph::is_inside(const graph& other) const noexcept {
+  for (const graph* g = this; g != nullptr; g = g->parent_) {
+    if (g == &other) return true;
+  }
+  return false;
+}
+
+void graph::note_memory_nodes() noexcept {
+  for (graph* g = this; g != nullptr; g = g->parent_) g->has_memory_nodes_ = true;
+}
+
+std::shared_ptr<void> graph::claim_executable(const std::shared_ptr<void>& own) const {
+  if (const auto now = executable_.lock()) return now == own ? now : nullptr;
+  std::shared_ptr<void> claimed = std::make_shared<char>();
+  executable_ = claimed;
+  return claimed;
+}
+
+void graph::clear() noexcept {
+  for (graph_node* node : nodes_) end_node(*node);
+  nodes_.clear();
+  counterparts_.clear();
+  kept_alive.drop();
+}
+
+void graph::destroy() noexcept {
+  clear();
+  leave_parent();
+  end_conditions(*this);
+  this_process().graphs.retire(this, handle());
+  this_process().graphs.recycle(this);
+}
+
+graph_node& graph::add(node_params params, std::span<graph_node* const> dependencies) {
+  nodes_.make_room();
+  for (graph_node* before : dependencies) before->dependents.make_room();
+  graph_node* node = this_process().graph_nodes.acquire();
+  try {
+    node->dependencies.assign(dependencies);
+  } catch (...) {
+    this_process().graph_nodes.recycle(node);
+    throw;
+  }
+  node->in = this;
+  node->params = std::move(params);
+  node->cloned_from = nullptr;
+  for (graph_node* before : dependencies) before->dependents.push_back(node);
+  nodes_.push_back(node);
+  this_process().graph_nodes.publish(node);
+  return *node;
+}
+
+namespace {
+
+bool reserved_is_zero(const CUgraphEdgeData& data) noexcept {
+  return std::all_of(std::begin(data.reserved), std::end(data.reserved), [](unsigned char byte) { return byte == 0; });
+}
+
+bool is_ordinary(const CUgraphEdgeData& data) noexcept {
+  return data.from_port == 0 && data.to_port == 0 && data.type == 0 && reserved_is_zero(data);
+}
+
+void forget_data(const graph_node& from, graph_node& to) noexcept {
+  std::erase_if(to.early, [&](const early_edge& edge) { return edge.from == &from; });
+}
+
+}  // namespace
+
+void graph::remove(graph_node& node) noexcept {
+  for (graph_node* before : node.dependencies) before->dependents.erase(&node);
+  for (graph_node* after : node.dependents) {
+    after->dependencies.erase(&node);
+    if (!after->early.empty()) forget_data(node, *after);
+  }
+  nodes_.erase(&node);
+  end_node(node);
+}
+
+void graph::connect(graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
+  from.dependents.make_room();
+  to.dependencies.make_room();
+  set_data(from, to, data);
+  to.dependencies.push_back(&from);
+  from.dependents.push_back(&to);
+}
+
+void graph::disconnect(graph_node& from, graph_node& to) noexcept {
+  from.dependents.erase(&to);
+  to.dependencies.erase(&from);
+  forget_data(from, to);
+}
+
+bool graph::may_have(const graph_node& from, const graph_node& to, const CUgraphEdgeData& data) {
+  if (is_ordinary(data)) return true;
+  const auto is_kernel = [](const graph_node& node) { return std::holds_alternative<kernel_params>(node.params); };
+  const bool early = data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && data.to_port == 0 &&
+                     (data.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+                      data.from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER);
+  return early && reserved_is_zero(data) && is_kernel(from) && is_kernel(to);
+}
+
+CUgraphEdgeData graph::data_of(const graph_node& from, const graph_node& to) noexcept {
+  const auto found = std::ranges::find(to.early, &from, &early_edge::from);
+  return found == to.early.end() ? CUgraphEdgeData{} : found->data;
+}
+
+void graph::set_data(const graph_node& from, graph_node& to, const CUgraphEdgeData& data) {
+  if (!is_ordinary(data)) to.early.push_back({&from, data});
+}
+
+bool graph::connected(const graph_node& from, const graph_node& to) noexcept {
+  // A node has many edges on one side at most, as a rule.
+  if (from.dependents.size() < to.dependencies.size())
+    return std::ranges::find(from.dependents, &to) != from.dependents.end();
+  return std::ranges::find(to.dependencies, &from) != to.dependencies.end();
+}
+
+std::size_t graph::edge_count() const noexcept {
+  std::size_t count = 0;
+  for (const graph_node* node : nodes_) count += node->dependencies.size();
+  return count;
+}
+
+std::vector<graph_node*> graph::in_order() const {
+  // The node's mark counts the dependencies that are still to come.
+  std::vector<graph_node*> order;
+  order.reserve(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    look_ahead(nodes(), i);
+    graph_node* const node = nodes_[i];
+    node->mark = node->dependencies.size();
+    if (node->mark == 0) order.push_back(node);
+  }
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    for (graph_node* after : order[next]->dependents) {
+      if (--after->mark == 0) order.push_back(after);
+    }
+  }
+  return order;
+}
+
+graph_node* graph::find_cycle() const { return find_cycle(in_order()); }
+
+graph_node* graph::find_cycle(const std::vector<graph_node*>& order) const {
+  if (order.size() != nodes_.size()) {
+    return *std::ranges::find_if(nodes_, [](const graph_node* node) { return node->mark != 0; });
+  }
+  for (const graph* part = first_part_; part != nullptr; part = part->next_part_) {
+    if (graph_node* found = part->find_cycle()) return found;
+  }
+  return nullptr;
+}
+
+graph& graph::clone() const {
+  graph& copy = make();
+  try {
+    copy.nodes_.reserve(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      graph_node& original = *nodes_[i];
+      original.mark = i;
+      graph_node& made = copy.add(empty_params{}, {});
+      made.cloned_from = original.handle();
+      if (const auto* child = std::get_if<child_params>(&original.params)) {
+        made.embed(child->embedded->clone());
+      } else {
+        made.params = original.params;
+      }
+    }
+    const auto same_of = [&](const auto& list, auto& out) {
+      out.reserve(list.size());
+      for (const graph_node* node : list) out.push_back(copy.nodes_[node->mark]);
+    };
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      same_of(nodes_[i]->dependencies, copy.nodes_[i]->dependencies);
+      same_of(nodes_[i]->dependents, copy.nodes_[i]->dependents);
+      for (const early_edge& edge : nodes_[i]->early)
+        copy.nodes_[i]->early.push_back({copy.nodes_[edge.from->mark], edge.data});
+    }
+    copy.kept_alive.share(kept_alive);
+  } catch (...) {
+    copy.destroy();
+    throw;
+  }
+  return copy;
+}
+
+graph_node* graph::counterpart(CUgraphNode original) {
+  if (counterparts_.empty()) {
+    for (const graph_node* node : nodes_) {
+      if (node->cloned_from != nullptr) counterparts_.emplace(node->cloned_from, node->handle());
+    }
+  }
+  const auto found = counterparts_.find(original);
+  return found == counterparts_.end() ? nullptr : this_process().graph_nodes.find(found->second);
+}
+
+}  // namespace weir::embedded::model

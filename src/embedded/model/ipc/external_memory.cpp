@@ -1,0 +1,88 @@
+// model/external_memory.cpp - descriptors imported, and parts of them mapped as device memory.
+#include "embedded/model/ipc/external_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model::external {
+
+using namespace abi;
+
+namespace {
+
+// Mappings begin and end with a page; a buffer need not.
+constexpr std::size_t page = 4096;
+
+struct pages {
+  std::size_t offset, bytes;
+};
+
+pages pages_around(std::size_t offset, std::size_t bytes) noexcept {
+  const std::size_t first = offset / page * page;
+  return {first, (offset + bytes - first + page - 1) / page * page};
+}
+
+}  // namespace
+
+CUresult import(int descriptor, std::size_t bytes, CUexternalMemory* out) {
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  shared_memory segment = shared_memory::duplicate_of(descriptor);
+  if (!segment || segment.bytes() == 0) return CUDA_ERROR_UNKNOWN;
+  // Its owner could cut it short while work is under way on it, which would end the process.
+  if (!segment.seal()) return CUDA_ERROR_NOT_SUPPORTED;
+  auto& table = this_process().external_memories;
+  external_memory& made = *table.acquire();
+  made.segment = std::move(segment);
+  made.bytes = bytes;
+  *out = static_cast<CUexternalMemory>(table.publish(&made));
+  (void)shared_memory::adopt(descriptor);  // closes it: the duplicate, which no other thread closes, stays
+  return CUDA_SUCCESS;
+}
+
+CUresult map(context& in, CUexternalMemory memory, std::size_t offset, std::size_t bytes, CUdeviceptr* out) {
+  const external_memory* const from = this_process().external_memories.find(memory);
+  if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (bytes == 0 || offset > from->bytes || bytes > from->bytes - offset) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t whole = from->segment.bytes();
+  if (offset > whole || bytes > whole - offset) return CUDA_ERROR_INVALID_VALUE;
+  const pages around = pages_around(offset, bytes);
+  void* const got = from->segment.map(around.offset, around.bytes);
+  if (got == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(got) + (offset - around.offset);
+  allocation* record = nullptr;
+  try {
+    record = &address_map::instance().add(start, bytes);
+  } catch (...) {
+    munmap(got, around.bytes);
+    throw;
+  }
+  record->kind = memory_kind::imported;
+  record->owner = &in;
+  record->on = &in.owner();
+  *out = start;
+  record->open(bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult destroy(CUexternalMemory memory) {
+  auto& table = this_process().external_memories;
+  external_memory* const found = table.find(memory);
+  if (found == nullptr || !table.retire(found, memory)) return CUDA_ERROR_INVALID_VALUE;
+  found->segment = {};
+  table.recycle(found);
+  return CUDA_SUCCESS;
+}
+
+void unmap(allocation& record) noexcept {
+  const std::uintptr_t start = record.start();
+  const pages around = pages_around(start, record.extent);
+  address_map::instance().remove(record);
+  munmap(reinterpret_cast<void*>(around.offset), around.bytes);
+}
+
+}  // namespace weir::embedded::model::external

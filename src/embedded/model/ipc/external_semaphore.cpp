@@ -1,0 +1,161 @@
+// model/external_semaphore.cpp - mapping semaphores, and the operations that signal and await them.
+#include "embedded/model/ipc/external_semaphore.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "embedded/engine/waiting.hpp"
+#include "embedded/engine/written.hpp"
+#include "embedded/model/core/process.hpp"
+#include "embedded/model/ipc/shared_memory.hpp"
+#include "embedded/model/stream/stream.hpp"
+
+namespace weir::embedded::model {
+
+using engine::make_operation;
+using engine::operation_kind;
+using weir::detail::semaphore_page;
+
+namespace {
+
+// The semaphores of one call, held for as long as it lives.
+class held_semaphores {
+ public:
+  explicit held_semaphores(std::vector<semaphore_use> uses) noexcept : uses_{std::move(uses)} {}
+
+  void signal() const noexcept {
+    for (const auto& [semaphore, value] : uses_) {
+      semaphore_page& page = semaphore.page();
+      page.set(page.kind == semaphore_page::timeline ? value : 1);
+      engine::written_for_waiters(&page.value, sizeof page.value);
+    }
+  }
+
+  // Are all there? One after the other: what was there, or taken, is not looked at again.
+  [[nodiscard]] bool take() noexcept {
+    while (taken_ < uses_.size() && uses_[taken_].semaphore.page().take(uses_[taken_].value)) ++taken_;
+    return taken_ == uses_.size();
+  }
+
+  // What is waited for now.
+  [[nodiscard]] const void* word() const noexcept {
+    return &uses_[std::min(taken_, uses_.size() - 1)].semaphore.page().value;
+  }
+
+  // The call has failed: nobody waits, and take() is called once more.
+  void cancel() noexcept { cancelled_ = true; }
+  [[nodiscard]] bool cancelled() const noexcept { return cancelled_; }
+
+ private:
+  std::vector<semaphore_use> uses_;
+  std::size_t taken_ = 0;
+  bool cancelled_ = false;
+};
+
+// Runs also once the device has failed, to let the pages go; but then it signals nothing.
+struct signal_work {
+  held_semaphores* all;
+
+  void run() const noexcept {
+    if (engine::device_failure() == abi::CUDA_SUCCESS) all->signal();
+    delete all;
+  }
+};
+
+struct wait_work {
+  const void* word;  // where the engine finds what is waited for
+  held_semaphores* all;
+
+  bool run() noexcept {
+    if (all->cancelled()) {
+      delete all;
+      return true;
+    }
+    if (all->take()) return true;
+    word = all->word();
+    return false;
+  }
+};
+
+struct drop_work {
+  held_semaphores* all;
+
+  void run() const noexcept { delete all; }
+};
+
+}  // namespace
+
+bool external_semaphore::open(int fd, std::uint32_t kind) noexcept {
+  shared_memory segment = shared_memory::adopt(fd);
+  // Sealed before its size is believed: a page that its owner cuts off would end whoever looks at it.
+  const bool large_enough = segment.bytes() >= semaphore_page::bytes && segment.seal();
+  void* const mapped =
+      large_enough && segment.bytes() >= semaphore_page::bytes ? segment.map(0, semaphore_page::bytes) : nullptr;
+  segment.release();
+  if (mapped == nullptr) return false;
+  auto* const page = static_cast<semaphore_page*>(mapped);
+  if (page->mark != semaphore_page::known_mark || page->kind != kind) {
+    munmap(mapped, semaphore_page::bytes);
+    return false;
+  }
+  ::close(fd);  // the mapping keeps the segment
+  page_ = page;
+  holders_.store(1, std::memory_order_relaxed);
+  return true;
+}
+
+void external_semaphore::close() noexcept { drop(); }
+
+bool external_semaphore::hold() noexcept {
+  std::uint32_t holders = holders_.load(std::memory_order_relaxed);
+  while (holders != 0 && !holders_.compare_exchange_weak(holders, holders + 1, std::memory_order_acquire)) {
+  }
+  return holders != 0;
+}
+
+void external_semaphore::drop() noexcept {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  munmap(page_, semaphore_page::bytes);
+  this_process().external_semaphores.recycle(this);
+}
+
+// The semaphore may be closed, and be another one, until it is held.
+held_semaphore::held_semaphore(abi::CUexternalSemaphore handle) noexcept {
+  const auto& table = this_process().external_semaphores;
+  external_semaphore* const found = table.find(handle);
+  if (found == nullptr || !found->hold()) return;
+  if (table.find(handle) == found) {
+    held_ = found;
+  } else {
+    found->drop();
+  }
+}
+
+void submit_signals(stream& in, std::vector<semaphore_use> uses) {
+  auto all = std::make_unique<held_semaphores>(std::move(uses));
+  in.submit(make_operation(signal_work{all.get()}, operation_kind::work, true));
+  all.release();
+}
+
+// The wait lets the pages go in an operation of its own, which runs also once the device has failed.
+void submit_waits(stream& in, std::vector<semaphore_use> uses) {
+  auto all = std::make_unique<held_semaphores>(std::move(uses));
+  in.submit_many([&](engine::timeline::submission& to) {
+    to.add(make_operation(wait_work{all->word(), all.get()}, operation_kind::wait_value));
+    held_semaphores* const waited_for = all.release();
+    try {
+      to.add(make_operation(drop_work{waited_for}, operation_kind::work, true));
+    } catch (...) {
+      waited_for->cancel();  // what was added cannot be taken back
+      throw;
+    }
+  });
+}
+
+}  // namespace weir::embedded::model

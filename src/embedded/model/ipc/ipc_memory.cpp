@@ -1,0 +1,140 @@
+// model/ipc_memory.cpp - handles of device memory, and what was opened by them.
+#include "embedded/model/ipc/ipc_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/memory/ending_allocation.hpp"
+#include "embedded/model/ipc/foreign_store.hpp"
+#include "embedded/model/ipc/ipc_handle.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model::ipc_memory {
+
+using namespace abi;
+
+namespace {
+
+// An allocation of another process, opened in a context.
+struct opened_memory {
+  piece_name name;
+  context* in;
+  allocation* record;
+  foreign_mapping pages;
+  unsigned times;
+
+  // Not while its last close() waits for work: who opens it then gets it at another address.
+  [[nodiscard]] bool usable() const noexcept { return record->bytes.load(std::memory_order_acquire) != 0; }
+};
+
+struct opened_list {
+  std::mutex mutex;
+  std::vector<opened_memory> all;
+};
+
+opened_list& opened() noexcept {
+  // Never destroyed: destructors of static objects may still close what they opened.
+  static opened_list& list = *new opened_list;
+  return list;
+}
+
+// Makes the allocation one that may be opened, once.
+CUresult publish(allocation& record) noexcept {
+  static constinit std::mutex once;
+  const std::lock_guard lock{once};
+  if (record.piece.load(std::memory_order_relaxed) >= 0) return CUDA_SUCCESS;
+  const std::size_t bytes = record.bytes.load(std::memory_order_relaxed);
+  const int piece = record.store->publish(record.id, record.start(), bytes);
+  if (piece < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  record.piece.store(piece, std::memory_order_relaxed);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult handle_of(CUdeviceptr address, CUipcMemHandle& out) {
+  allocation* found = address_map::find(address);
+  if (found == nullptr || found->kind != memory_kind::device) return CUDA_ERROR_INVALID_VALUE;
+  if (found->store == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  if (const CUresult status = publish(*found); status != CUDA_SUCCESS) return status;
+  ipc_name name;
+  name.kind = ipc_kind::memory;
+  name.process = getpid();
+  name.fd = found->store->segment().fd();
+  name.identity = found->store->identity();
+  name.id = found->id;
+  name.number = found->piece.load(std::memory_order_relaxed);
+  name.write(out);
+  return CUDA_SUCCESS;
+}
+
+CUresult open(context& in, const CUipcMemHandle& handle, CUdeviceptr& out) {
+  ipc_name told;
+  if (!told.read(handle, ipc_kind::memory)) return CUDA_ERROR_INVALID_VALUE;
+  if (told.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
+  const foreign_store store = foreign_store::open(told.segment());
+  if (!store) return CUDA_ERROR_INVALID_HANDLE;
+  device* on = this_process().find_device(store.device());
+  if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+
+  const piece_name name{told.identity, told.id, told.number};
+  const std::lock_guard lock{opened().mutex};
+  std::vector<opened_memory>& all = opened().all;
+  const auto known = std::find_if(all.begin(), all.end(), [&](const opened_memory& m) {
+    return m.usable() && m.name.store == name.store && m.name.id == name.id;
+  });
+  if (known != all.end()) {
+    if (known->in != &in) return CUDA_ERROR_INVALID_HANDLE;
+    ++known->times;
+    out = known->record->start();
+    return CUDA_SUCCESS;
+  }
+  foreign_store::piece piece = store.map(name);
+  if (!piece.pages) return CUDA_ERROR_INVALID_VALUE;
+  all.reserve(all.size() + 1);
+  const auto start = reinterpret_cast<std::uintptr_t>(piece.pages.get()) + piece.skip;
+  allocation& record = address_map::instance().add(start, piece.bytes);
+  record.kind = memory_kind::opened;
+  record.owner = &in;
+  record.on = on;
+  all.push_back({name, &in, &record, std::move(piece.pages), 1});
+  out = start;
+  record.open(piece.bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult close(CUdeviceptr address) {
+  std::optional<ending_allocation> last;
+  {
+    const std::lock_guard lock{opened().mutex};
+    const auto known = std::find_if(opened().all.begin(), opened().all.end(),
+                                    [&](const opened_memory& m) { return m.record->start() == address; });
+    if (known == opened().all.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (known->times > 1) {
+      --known->times;
+      return CUDA_SUCCESS;
+    }
+    if (!last.emplace(address, memory_kind::opened))
+      return CUDA_ERROR_INVALID_VALUE;  // another thread's close was faster
+  }
+  last->owner().synchronize();
+  forget(last->take());
+  return CUDA_SUCCESS;
+}
+
+void forget(allocation& record) noexcept {
+  const std::lock_guard lock{opened().mutex};
+  std::erase_if(opened().all, [&](opened_memory& m) {
+    if (m.record != &record) return false;
+    address_map::instance().remove(record);  // before its pages go, which others may then get
+    return true;
+  });
+}
+
+}  // namespace weir::embedded::model::ipc_memory

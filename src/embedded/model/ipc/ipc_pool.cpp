@@ -1,0 +1,101 @@
+// model/ipc_pool.cpp - which pools of other processes this one has.
+#include "embedded/model/ipc/ipc_pool.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/ipc/foreign_store.hpp"
+#include "embedded/model/memory/pool/memory_pool.hpp"
+#include "embedded/model/memory/pool/pool_place.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model::ipc_pool {
+
+using namespace abi;
+
+namespace {
+
+struct imported_pool {
+  memory_pool* pool;
+  std::size_t imports;  // that were not destroyed yet
+};
+
+struct imported_list {
+  std::mutex mutex;
+  std::vector<imported_pool> all;
+};
+
+imported_list& imported() noexcept {
+  // Never destroyed: destructors of static objects may still end what they imported.
+  static imported_list& list = *new imported_list;
+  return list;
+}
+
+// Where a store says that its pool has its memory. False for what no pool's store says.
+bool find_place(const foreign_store& store, pool_place& out) {
+  out.at = store.place();
+  switch (out.at.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE: return out.at.id == store.device();
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return out.at.id == 0;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
+    case CU_MEM_LOCATION_TYPE_INVALID: break;
+  }
+  return false;
+}
+
+}  // namespace
+
+CUresult import(int fd, CUmemoryPool& out) {
+  foreign_store store = foreign_store::open(shared_memory::duplicate_of(fd));
+  pool_place place;
+  if (!store || !find_place(store, place)) return CUDA_ERROR_UNKNOWN;
+  device* on = this_process().find_device(store.device());
+  if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  const std::lock_guard lock{imported().mutex};
+  std::vector<imported_pool>& all = imported().all;
+  const auto known = std::find_if(
+      all.begin(), all.end(), [&](const imported_pool& p) { return p.pool->sharing.identity() == store.identity(); });
+  if (known != all.end()) {
+    ++known->imports;
+    out = pool_registry::handle_of(*known->pool);
+    return CUDA_SUCCESS;
+  }
+  all.reserve(all.size() + 1);
+  const CUmemoryPool made = pool_registry::create(*on, place, 0);
+  memory_pool& pool = *pool_registry::find(made);
+  pool.sharing.import(std::move(store));
+  all.push_back({&pool, 1});
+  out = made;
+  return CUDA_SUCCESS;
+}
+
+CUresult destroy(memory_pool& pool, CUmemoryPool handle) {
+  const std::lock_guard lock{imported().mutex};
+  if (pool_registry::find(handle) != &pool) return CUDA_ERROR_INVALID_VALUE;  // another thread was faster
+  std::vector<imported_pool>& all = imported().all;
+  const auto known = std::find_if(all.begin(), all.end(), [&](const imported_pool& p) { return p.pool == &pool; });
+  if (known == all.end() || pool.sharing.has_open()) return CUDA_ERROR_INVALID_VALUE;
+  if (known->imports > 1) {
+    --known->imports;
+    return CUDA_SUCCESS;
+  }
+  if (!pool.sharing.end_import()) return CUDA_ERROR_INVALID_VALUE;
+  all.erase(known);
+  return pool_registry::destroy(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult describe(CUdeviceptr address, CUmemPoolPtrExportData& out) {
+  allocation* found = address_map::find(address);
+  if (found == nullptr || found->kind != memory_kind::pooled || found->start() != address) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  memory_pool* pool = found->pool;  // null if another thread frees it meanwhile
+  return pool != nullptr ? pool->sharing.describe(*found, out) : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace weir::embedded::model::ipc_pool

@@ -1,0 +1,258 @@
+// model/library.cpp - libraries and their kernels, and how they come into contexts.
+#include "embedded/model/kernel/library.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/core/device.hpp"
+#include "embedded/model/kernel/module.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+const function_settings* library::settings_of(const loaded_module& part, const weir_kernel& kernel) const noexcept {
+  const auto index = static_cast<std::size_t>(&kernel - part.image->kernels().data());
+  return &kernels[index]->settings[static_cast<std::size_t>(part.owner->owner().ordinal())];
+}
+
+namespace libraries {
+
+namespace {
+
+// Runs body(library) for a handle, with the lock held.
+template <class Body>
+CUresult with(CUlibrary handle, Body&& body) {
+  process& p = this_process();
+  const std::lock_guard lock{p.modules_mutex};
+  library* const found = p.libraries.find(handle);
+  return found != nullptr ? body(*found) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+// The same for what needs its code.
+template <class Body>
+CUresult with_code(CUlibrary handle, Body&& body) {
+  return with(handle, [&](library& found) { return found.image ? body(found) : found.refusal; });
+}
+
+CUkernel handle_of(const library_kernel& of) noexcept {
+  return static_cast<CUkernel>(this_process().library_kernels.handle_of(&of));
+}
+
+// With the lock held. Those that have no handle yet are taken out, too.
+void remove_kernels(library& of) noexcept {
+  auto& table = this_process().library_kernels;
+  for (library_kernel* each : std::exchange(of.kernels, {})) {
+    if (void* const handle = table.handle_of(each); handle != nullptr) table.retire(each, handle);
+    table.recycle(each);
+  }
+}
+
+void add_kernels(library& to) {
+  process& p = this_process();
+  const std::size_t count = to.image->kernels().size();
+  const auto devices = static_cast<std::size_t>(p.device_count());
+  to.kernels.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    library_kernel* const made = p.library_kernels.acquire();
+    to.kernels.push_back(made);
+    made->in = &to;
+    made->index = i;
+    if (!made->settings) made->settings = std::make_unique<function_settings[]>(devices);
+    for (std::size_t d = 0; d < devices; ++d) made->settings[d].clear();
+  }
+  for (library_kernel* each : to.kernels) p.library_kernels.publish(each);
+}
+
+// What brings a library into a context: its own image where that has not been taken, else one that is loaded for it. The
+// loader of the host may be at work in a thread that waits for the lock, so it is not asked with the lock held.
+class arrival {
+ public:
+  // Runs body(library, part) with the lock held, the library being in the context.
+  template <class Body>
+  CUresult run(CUlibrary handle, context& in, Body&& body) {
+    for (;;) {
+      bool lacks_image = false;
+      const CUresult status = with_code(handle, [&](library& found) -> CUresult {
+        loaded_module* part = nullptr;
+        if (const CUresult came = come(found, in, part, lacks_image); came != CUDA_SUCCESS) return came;
+        return body(found, *part);
+      });
+      if (!lacks_image) return status;
+      std::string complaint;
+      const CUresult loaded = module_image::load(copy_, image_, complaint);
+      if (loaded != CUDA_SUCCESS) return loaded;
+    }
+  }
+
+ private:
+  CUresult come(library& of, context& in, loaded_module*& part, bool& lacks_image) {
+    if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
+    if (const auto there = of.parts.find(&in); there != of.parts.end()) {
+      part = there->second;
+      return CUDA_SUCCESS;
+    }
+    if (!of.image_is_taken) {
+      image_ = of.image;
+    } else if (!image_) {
+      copy_ = of.bytes.duplicate();
+      lacks_image = static_cast<bool>(copy_);
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    const auto at = of.parts.emplace(&in, nullptr).first;
+    try {
+      at->second = modules::add_part(in, image_, of);
+    } catch (...) {
+      of.parts.erase(at);
+      throw;
+    }
+    of.image_is_taken = true;
+    part = at->second;
+    return CUDA_SUCCESS;
+  }
+
+  kernel::image_bytes copy_;
+  std::shared_ptr<const module_image> image_;
+};
+
+CUresult tell(const weir_variable* found, CUdeviceptr* address, std::size_t* bytes) noexcept {
+  if (found == nullptr) return CUDA_ERROR_NOT_FOUND;
+  if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(found->address);
+  if (bytes != nullptr) *bytes = found->bytes;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult load(kernel::image_bytes bytes, CUresult refusal, CUlibrary* out, std::string& complaint) {
+  std::shared_ptr<const module_image> image;
+  if (refusal == CUDA_SUCCESS) {
+    const kernel::image_bytes own = bytes.duplicate();
+    if (!own) return CUDA_ERROR_OUT_OF_MEMORY;
+    refusal = module_image::load(own, image, complaint);
+  }
+  process& p = this_process();
+  const std::lock_guard lock{p.modules_mutex};
+  library* const made = p.libraries.acquire();
+  made->refusal = refusal;
+  made->bytes = std::move(bytes);
+  made->image = std::move(image);
+  made->image_is_taken = false;
+  try {
+    if (made->image) add_kernels(*made);
+  } catch (...) {
+    remove_kernels(*made);
+    image = std::move(made->image);
+    p.libraries.recycle(made);
+    throw;
+  }
+  *out = static_cast<CUlibrary>(p.libraries.publish(made));
+  return CUDA_SUCCESS;
+}
+
+CUresult unload(CUlibrary handle) {
+  std::vector<context*> in_use;
+  const CUresult status = with(handle, [&](library& found) {
+    for (const auto& [in, part] : found.parts) in_use.push_back(in);
+    return CUDA_SUCCESS;
+  });
+  if (status != CUDA_SUCCESS) return status;
+  for (context* each : in_use) each->wait_for_work();
+  process& p = this_process();
+  std::vector<std::shared_ptr<const module_image>> ended;
+  {
+    const std::lock_guard lock{p.modules_mutex};
+    library* const found = p.libraries.find(handle);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    in_use.clear();
+    for (const auto& [in, part] : found->parts) in_use.push_back(in);
+    ended.reserve(found->parts.size() + 1);  // the last that may throw
+    p.libraries.retire(found, handle);
+    for (const auto& [in, part] : std::exchange(found->parts, {})) ended.push_back(modules::remove(*part));
+    ended.push_back(std::move(found->image));
+    remove_kernels(*found);
+    found->bytes = {};
+    p.libraries.recycle(found);
+  }
+  for (context* each : in_use) each->wait_for_work();  // as modules::unload() does
+  return CUDA_SUCCESS;
+}
+
+CUresult get_kernel(CUlibrary handle, const char* name, CUkernel* out) {
+  return with_code(handle, [&](library& found) -> CUresult {
+    const weir_kernel* const kernel = found.image->find_kernel(name);
+    if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
+    *out = handle_of(*found.kernels[static_cast<std::size_t>(kernel - found.image->kernels().data())]);
+    return CUDA_SUCCESS;
+  });
+}
+
+// One that was refused has none.
+CUresult count_kernels(CUlibrary handle, unsigned* out) {
+  return with(handle, [&](library& found) {
+    *out = static_cast<unsigned>(found.kernels.size());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult list_kernels(CUlibrary handle, std::span<CUkernel> out) {
+  return with(handle, [&](library& found) {
+    const std::size_t count = std::min(out.size(), found.kernels.size());
+    for (std::size_t i = 0; i < count; ++i) out[i] = handle_of(*found.kernels[i]);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult get_module(CUlibrary handle, context& in, CUmodule* out) {
+  return arrival{}.run(handle, in, [&](library&, loaded_module& part) {
+    *out = part.handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult get_variable(CUlibrary handle, context& in, const char* name, CUdeviceptr* address, std::size_t* bytes) {
+  return arrival{}.run(
+      handle, in, [&](library&, loaded_module& part) { return tell(part.image->find_variable(name), address, bytes); });
+}
+
+CUresult get_function(CUkernel handle, context& in, CUfunction* out) {
+  kernel_view of;
+  if (const CUresult status = look_at(handle, of); status != CUDA_SUCCESS) return status;
+  return arrival{}.run(of.in, in, [&](library&, loaded_module& part) -> CUresult {
+    if (this_process().library_kernels.find(handle) != of.kernel) return CUDA_ERROR_INVALID_HANDLE;
+    const weir_kernel& kernel = part.image->kernels()[of.kernel->index];
+    *out = modules::function_of(part, kernel);
+    part.functions.find(&kernel)->second->load();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult get_managed(CUlibrary handle, context* in, const char* name, CUdeviceptr* address, std::size_t* bytes) {
+  bool is_anywhere = false;
+  const CUresult status = with_code(handle, [&](library& found) {
+    is_anywhere = found.image_is_taken;
+    const weir_variable* const variable = found.image->find_variable(name);
+    return tell(variable != nullptr && variable->memory == weir_memory_managed ? variable : nullptr, address, bytes);
+  });
+  if (status != CUDA_SUCCESS || is_anywhere || in == nullptr) return status;
+  return arrival{}.run(handle, *in, [](library&, loaded_module&) { return CUDA_SUCCESS; });
+}
+
+CUresult look_at(CUkernel handle, kernel_view& out) {
+  process& p = this_process();
+  const std::lock_guard lock{p.modules_mutex};
+  library_kernel* const found = p.library_kernels.find(handle);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  out.image = found->in->image;
+  out.kernel = found;
+  out.described = &out.image->kernels()[found->index];
+  out.in = static_cast<CUlibrary>(p.libraries.handle_of(found->in));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace libraries
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,216 @@
+// model/module.cpp - modules, from loading to the end of their context.
+#include "embedded/model/kernel/module.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "embedded/model/memory/address_map.hpp"
+#include "embedded/model/kernel/library.hpp"
+#include "embedded/model/memory/managed_advice.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+CUmodule loaded_module::handle() const noexcept {
+  return static_cast<CUmodule>(this_process().modules.handle_of(this));
+}
+
+namespace modules {
+
+namespace {
+
+// Tells the address map of a variable, so that copies, sets and questions know its address.
+void add_variable(loaded_module& in, const weir_variable& variable) {
+  if (variable.bytes == 0) return;
+  in.variables.reserve(in.variables.size() + 1);
+  allocation& record = address_map::instance().add(reinterpret_cast<std::uintptr_t>(variable.address), variable.bytes);
+  const bool managed = variable.memory == weir_memory_managed;
+  record.kind = managed ? memory_kind::managed_variable : memory_kind::variable;
+  if (managed) record.flags = CU_MEMHOSTALLOC_DEVICEMAP;
+  record.sync_memops.store(managed, std::memory_order_relaxed);
+  record.owner = in.owner;
+  record.on = &in.owner->owner();
+  record.open(variable.bytes);
+  in.variables.push_back(&record);
+}
+
+void remove_variables(loaded_module& of) noexcept {
+  for (allocation* each : std::exchange(of.variables, {})) {
+    (void)each->close();
+    if (each->kind == memory_kind::managed_variable) managed_advice::forget(*each);
+    address_map::instance().remove(*each);
+  }
+}
+
+// Takes everything out of a module that nobody finds any more. What the image takes with it is the host loader's, so the caller
+// lets go of it last, with no lock held.
+std::shared_ptr<const module_image> clear(loaded_module& ended) noexcept {
+  process& p = this_process();
+  for (const auto& [kernel, made] : std::exchange(ended.functions, {})) {
+    if (void* const handle = p.functions.handle_of(made); handle != nullptr) p.functions.retire(made, handle);
+    made->close();
+    p.functions.recycle(made);
+  }
+  remove_variables(ended);
+  ended.from = nullptr;
+  return std::move(ended.image);
+}
+
+// With the lock held.
+loaded_module* add(context& in, const std::shared_ptr<const module_image>& image, library* from) {
+  process& p = this_process();
+  loaded_module* const made = p.modules.acquire();
+  made->owner = &in;
+  made->from = from;
+  made->image = image;
+  try {
+    for (const weir_variable& each : image->variables()) add_variable(*made, each);
+  } catch (...) {
+    (void)clear(*made);  // the caller's is the last
+    p.modules.recycle(made);
+    throw;
+  }
+  p.modules.publish(made);
+  return made;
+}
+
+// Runs body(module) for a handle, with the lock held.
+template <class Body>
+CUresult with(CUmodule handle, Body&& body) {
+  process& p = this_process();
+  const std::lock_guard lock{p.modules_mutex};
+  loaded_module* const found = p.modules.find(handle);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult status = found->owner->status(); status != CUDA_SUCCESS) return status;
+  return body(*found);
+}
+
+}  // namespace
+
+CUmoduleLoadingMode loading_mode() noexcept {
+  static const CUmoduleLoadingMode mode = [] {
+    const char* const wish = std::getenv("CUDA_MODULE_LOADING");
+    return wish != nullptr && std::string_view{wish} == "EAGER" ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+  }();
+  return mode;
+}
+
+CUresult load(context& in, const kernel::image_bytes& bytes, CUmodule* out, std::string& complaint) {
+  std::shared_ptr<const module_image> image;
+  if (const CUresult status = module_image::load(bytes, image, complaint); status != CUDA_SUCCESS) return status;
+  const std::lock_guard lock{this_process().modules_mutex};
+  if (const CUresult status = in.status(); status != CUDA_SUCCESS) return status;
+  *out = add(in, image, nullptr)->handle();
+  return CUDA_SUCCESS;
+}
+
+loaded_module* add_part(context& in, const std::shared_ptr<const module_image>& image, library& of) {
+  return add(in, image, &of);
+}
+
+CUfunction function_of(loaded_module& in, const weir_kernel& kernel) {
+  process& p = this_process();
+  const auto [at, is_new] = in.functions.try_emplace(&kernel, nullptr);
+  if (is_new) {
+    try {
+      function* const made = p.functions.acquire();
+      const function_settings* const behind = in.from != nullptr ? in.from->settings_of(in, kernel) : nullptr;
+      made->open(in, kernel, behind);
+      if (loading_mode() == CU_MODULE_EAGER_LOADING) made->load();
+      p.functions.publish(made);
+      at->second = made;
+    } catch (...) {
+      in.functions.erase(at);
+      throw;
+    }
+  }
+  return static_cast<CUfunction>(p.functions.handle_of(at->second));
+}
+
+std::shared_ptr<const module_image> remove(loaded_module& ended) noexcept {
+  process& p = this_process();
+  if (void* const handle = p.modules.handle_of(&ended); handle != nullptr) p.modules.retire(&ended, handle);
+  std::shared_ptr<const module_image> image = clear(ended);
+  p.modules.recycle(&ended);
+  return image;
+}
+
+CUresult unload(CUmodule module) {
+  process& p = this_process();
+  context* owner = nullptr;
+  const CUresult status = with(module, [&](loaded_module& found) {
+    owner = found.owner;
+    return found.from != nullptr ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+  });
+  if (status != CUDA_SUCCESS) return status;
+  owner->wait_for_work();
+  std::shared_ptr<const module_image> image;
+  {
+    const std::lock_guard lock{p.modules_mutex};
+    loaded_module* const found = p.modules.find(module);
+    if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    image = remove(*found);
+  }
+  owner->wait_for_work();  // what another thread has launched meanwhile: nobody can from here on
+  return CUDA_SUCCESS;
+}
+
+CUresult get_function(CUmodule module, const char* name, CUfunction* out) {
+  return with(module, [&](loaded_module& found) -> CUresult {
+    if (out == nullptr || name == nullptr || *name == '\0') return CUDA_ERROR_INVALID_VALUE;
+    const weir_kernel* const kernel = found.image->find_kernel(name);
+    if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
+    *out = function_of(found, *kernel);
+    found.functions.find(kernel)->second->load();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult get_variable(CUmodule module, const char* name, CUdeviceptr* address, std::size_t* bytes) {
+  return with(module, [&](loaded_module& found) -> CUresult {
+    if ((address == nullptr && bytes == nullptr) || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const weir_variable* const variable = found.image->find_variable(name);
+    if (variable == nullptr)
+      return found.image->find_kernel(name) != nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+    if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(variable->address);
+    if (bytes != nullptr) *bytes = variable->bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult count_functions(CUmodule module, unsigned* out) {
+  return with(module, [&](loaded_module& found) {
+    *out = static_cast<unsigned>(found.image->kernels().size());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult list_functions(CUmodule module, std::span<CUfunction> out) {
+  return with(module, [&](loaded_module& found) {
+    const std::span<const weir_kernel> all = found.image->kernels();
+    const std::size_t count = std::min(all.size(), out.size());
+    for (std::size_t i = 0; i < count; ++i) out[i] = function_of(found, all[i]);
+    return CUDA_SUCCESS;
+  });
+}
+
+void release_context(context& closed) noexcept {
+  process& p = this_process();
+  { const std::lock_guard everybody_who_has_found_it_alive{p.modules_mutex}; }
+  p.modules.for_each([&](loaded_module& each) {
+    std::shared_ptr<const module_image> image;
+    const std::lock_guard lock{p.modules_mutex};
+    if (p.modules.handle_of(&each) == nullptr || each.owner != &closed) return;
+    if (each.from != nullptr) each.from->parts.erase(&closed);
+    image = remove(each);
+  });
+}
+
+}  // namespace modules
+
+}  // namespace weir::embedded::model

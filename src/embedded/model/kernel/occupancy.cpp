@@ -1,0 +1,129 @@
+// model/occupancy.cpp - how an H200 fills its multiprocessors. Registers and shared memory are given out in pieces.
+#include "embedded/model/kernel/occupancy.hpp"
+
+#include <algorithm>
+
+#include "embedded/model/core/context.hpp"
+#include "embedded/model/kernel/function.hpp"
+#include "embedded/model/kernel/launch_limits.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+
+namespace {
+
+template <class Number>
+constexpr Number round_up(Number value, Number unit) noexcept {
+  return (value + unit - 1) / unit * unit;
+}
+
+// The smallest size that shared memory can be given that is enough.
+std::size_t shared_size_for(std::size_t bytes) noexcept {
+  for (const std::size_t each : limits::shared_sizes) {
+    if (each >= bytes) return each;
+  }
+  return limits::shared_per_multiprocessor;
+}
+
+// How much a function prefers to be shared memory, in percent of what can be.
+int preferred_carveout(const function& of) noexcept {
+  const int set = of.value_of(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  if (set != CU_SHAREDMEM_CARVEOUT_DEFAULT) return set;
+  CUfunc_cache config = of.cache_config();
+  if (config == CU_FUNC_CACHE_PREFER_NONE) config = of.owner().cache_config.load(std::memory_order_relaxed);
+  switch (config) {
+    case CU_FUNC_CACHE_PREFER_L1: return CU_SHAREDMEM_CARVEOUT_MAX_L1;
+    case CU_FUNC_CACHE_PREFER_EQUAL: return 50;
+    case CU_FUNC_CACHE_PREFER_SHARED:
+    case CU_FUNC_CACHE_PREFER_NONE: break;
+  }
+  return CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
+}
+
+// What one block takes of the shared memory, with what the driver keeps for itself.
+std::size_t shared_of_block(const block_demand& of, std::size_t dynamic) noexcept {
+  return round_up(of.static_shared + dynamic + limits::shared_reserved_per_block, limits::shared_granularity);
+}
+
+// The most that a block may have, with that. More than the usual is for functions that have asked for it.
+std::size_t largest_shared(const block_demand& of) noexcept {
+  const bool opted_in = of.static_shared + of.max_dynamic_shared > limits::shared_per_block;
+  return (opted_in ? limits::shared_per_block_opt_in : limits::shared_per_block) + limits::shared_reserved_per_block;
+}
+
+unsigned warps_of(unsigned threads) noexcept { return (threads + limits::warp - 1) / limits::warp; }
+
+unsigned blocks_by_registers(const block_demand& of, unsigned warps) noexcept {
+  constexpr unsigned granularity = 256;
+  constexpr unsigned partitions = 4;  // each with warps and registers of its own
+  const unsigned of_warp = round_up(of.registers * limits::warp, granularity);
+  if (of_warp == 0) return limits::blocks_per_multiprocessor;
+  if (of_warp * round_up(warps, partitions) > limits::registers_per_multiprocessor) return 0;
+  const unsigned in_partition = limits::registers_per_multiprocessor / partitions / of_warp;
+  return in_partition * partitions / warps;
+}
+
+unsigned blocks_by_shared(const block_demand& of, std::size_t dynamic) noexcept {
+  const std::size_t each = shared_of_block(of, dynamic);
+  if (dynamic > of.max_dynamic_shared || each > largest_shared(of)) return 0;
+  const std::size_t there = of.shared_memory >= each ? of.shared_memory : shared_size_for(each);
+  return static_cast<unsigned>(there / each);
+}
+
+}  // namespace
+
+block_demand demand_of(const function& of) noexcept {
+  const auto percent = static_cast<std::size_t>(preferred_carveout(of));
+  return {.max_threads = of.kernel().max_threads,
+          .static_shared = of.kernel().static_shared,
+          .max_dynamic_shared = of.max_dynamic_shared(),
+          .shared_memory = shared_size_for(limits::shared_per_multiprocessor * percent / 100),
+          .registers = limits::registers_per_thread};
+}
+
+unsigned resident_blocks(const block_demand& of, unsigned threads, std::size_t dynamic_shared) noexcept {
+  if (threads == 0 || threads > limits::threads_per_block) return 0;
+  const unsigned warps = warps_of(threads);
+  return std::min({limits::blocks_per_multiprocessor, limits::warps_per_multiprocessor / warps,
+                   blocks_by_registers(of, warps), blocks_by_shared(of, dynamic_shared)});
+}
+
+unsigned resident_clustered_blocks(block_demand of, unsigned threads, std::size_t dynamic_shared) noexcept {
+  of.shared_memory = shared_size_for(shared_of_block(of, dynamic_shared));
+  return resident_blocks(of, threads, dynamic_shared);
+}
+
+bool find_dynamic_shared(const block_demand& of, unsigned blocks, unsigned threads, std::size_t& out) noexcept {
+  if (blocks == 0 || resident_blocks(of, threads, 0) < blocks) return false;
+  const std::size_t most = largest_shared(of);
+  const std::size_t there = blocks == 1 ? most : std::max(of.shared_memory, limits::shared_sizes[1]);
+  const std::size_t each = std::min(there / blocks / limits::shared_granularity * limits::shared_granularity, most);
+  out = std::min(each > of.static_shared ? each - of.static_shared : 0, of.max_dynamic_shared);
+  return true;
+}
+
+block_choice choose_block(const block_demand& of, CUoccupancyB2DSize shared_of, std::size_t shared, unsigned largest) {
+  constexpr unsigned full = limits::warps_per_multiprocessor * limits::warp;
+  const unsigned most =
+      std::min({largest != 0 ? largest : limits::threads_per_block, limits::threads_per_block, of.max_threads});
+  block_choice best;
+  for (unsigned whole = round_up(most, limits::warp); whole > 0; whole -= limits::warp) {
+    const unsigned threads = std::min(whole, most);
+    const std::size_t dynamic = shared_of != nullptr ? shared_of(static_cast<int>(threads)) : shared;
+    const unsigned blocks = resident_blocks(of, threads, dynamic);
+    if (blocks * threads > best.blocks * best.threads) best = {threads, blocks};
+    if (best.blocks * best.threads == full) break;
+  }
+  return best;
+}
+
+unsigned resident_clusters(unsigned cluster, unsigned blocks_per_multiprocessor) noexcept {
+  unsigned sum = 0;
+  for (const unsigned group : limits::multiprocessor_groups) {
+    if (group >= cluster) sum += group * blocks_per_multiprocessor / cluster;
+  }
+  return sum;
+}
+
+}  // namespace weir::embedded::model

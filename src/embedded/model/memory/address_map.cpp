@@ -1,0 +1,158 @@
+// model/address_map.cpp - the ordered side of the address map; what threads remember is in the header.
+#include "embedded/model/memory/address_map.hpp"
+
+#include <atomic>
+#include <iterator>
+#include <mutex>
+
+#include "embedded/model/graph/memory/graph_block.hpp"
+
+namespace weir::embedded::model {
+
+address_map& address_map::instance() noexcept {
+  // Never destroyed: destructors of static objects may still free memory.
+  static address_map& map = *new address_map;
+  return map;
+}
+
+allocation& address_map::add(std::uintptr_t base, std::size_t extent) {
+  const std::lock_guard lock{mutex_};
+  return replace(base, extent);
+}
+
+allocation& address_map::add_for_graph(graph_block& block) {
+  const std::lock_guard lock{mutex_};
+  allocation& record = replace(reinterpret_cast<std::uintptr_t>(block.at), block.extent);
+  record.kind = memory_kind::graph;
+  record.on = &block.on;
+  record.of_graph = block.bytes;
+  record.graph_users.store(block.users, std::memory_order_relaxed);
+  record.from_graph.store(&block, std::memory_order_relaxed);
+  return record;
+}
+
+allocation* address_map::find_of_graph(std::uintptr_t address, std::size_t bytes) noexcept {
+  const address_map& map = instance();
+  const std::shared_lock lock{map.mutex_};
+  auto next = map.by_base_.upper_bound(address);
+  if (next == map.by_base_.begin()) return nullptr;
+  allocation* const before = std::prev(next)->second;
+  const std::size_t offset = address - before->start();
+  return offset <= before->of_graph && bytes <= before->of_graph - offset ? before : nullptr;
+}
+
+allocation& address_map::replace(std::uintptr_t base, std::size_t extent) {
+  while (allocation* stale = overlapping(base, extent)) {
+    (void)stale->close();
+    erase(*stale);
+  }
+  return insert(base, extent);
+}
+
+allocation* address_map::add_registration(std::uintptr_t base, std::size_t extent, memory_kind& in_the_way) {
+  const std::lock_guard lock{mutex_};
+  if (const allocation* other = overlapping(base, extent)) {
+    in_the_way = other->kind;
+    return nullptr;
+  }
+  return &insert(base, extent);
+}
+
+allocation* address_map::close(std::uintptr_t start, memory_kind kind, unsigned long long id,
+                               std::size_t* bytes) noexcept {
+  const std::lock_guard lock{mutex_};
+  const auto found = by_base_.find(start);
+  if (found == by_base_.end() || found->second->kind != kind) return nullptr;
+  if (id != 0 && found->second->id != id) return nullptr;
+  const std::size_t had = found->second->close();
+  if (bytes != nullptr) *bytes = had;
+  return had != 0 ? found->second : nullptr;
+}
+
+void address_map::remove(allocation& record) noexcept {
+  const std::lock_guard lock{mutex_};
+  // An ended registration may have been taken out by add() while its memory became ours.
+  const auto found = by_base_.find(record.start());
+  if (found != by_base_.end() && found->second == &record) erase(record);
+}
+
+allocation* address_map::overlapping(std::uintptr_t from, std::size_t bytes) const noexcept {
+  auto next = by_base_.lower_bound(from);
+  if (next != by_base_.end() && next->first - from < bytes) return next->second;
+  if (next == by_base_.begin()) return nullptr;
+  allocation* before = std::prev(next)->second;
+  return from - before->start() < before->extent ? before : nullptr;
+}
+
+allocation& address_map::insert(std::uintptr_t base, std::size_t extent) {
+  if (free_.empty()) {
+    allocation* made = &records_.emplace_back();
+    if (free_.capacity() < records_.size()) free_.reserve(2 * records_.size());
+    free_.push_back(made);
+  }
+  allocation& record = *free_.back();
+  by_base_.emplace(base, &record);  // the last that may throw
+  free_.pop_back();
+  record.move_to(base);
+  record.extent = extent;
+  record.id = next_id();
+  record.sync_memops.store(false, std::memory_order_relaxed);
+  record.access.store(abi::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, std::memory_order_relaxed);
+  record.flags = 0;
+  record.on_host = false;
+  record.handle_types = abi::CU_MEM_HANDLE_TYPE_NONE;
+  record.owner = nullptr;
+  record.on = nullptr;
+  record.pool = nullptr;
+  record.block = nullptr;
+  record.elements = nullptr;
+  record.of_graph = 0;
+  record.from_graph.store(nullptr, std::memory_order_relaxed);
+  record.store = nullptr;
+  record.piece.store(-1, std::memory_order_relaxed);
+  return record;
+}
+
+void address_map::erase(allocation& record) noexcept {
+  by_base_.erase(record.start());
+  free_.push_back(&record);  // capacity was reserved when the record was made
+}
+
+bool address_map::is_mapped_throughout(std::uintptr_t address, std::size_t bytes,
+                                       abi::CUmemAccess_flags wanted) noexcept {
+  for (;;) {
+    const allocation* in = find(address);
+    if (in == nullptr || in->kind != memory_kind::mapped || !in->lets(wanted)) return false;
+    const std::size_t rest = in->start() + in->extent - address;
+    if (bytes <= rest) return true;
+    address += rest;
+    bytes -= rest;
+  }
+}
+
+unsigned long long address_map::next_id() noexcept {
+  static constinit std::atomic<unsigned long long> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+allocation* address_map::look_up(std::uintptr_t address) const noexcept {
+  const std::shared_lock lock{mutex_};
+  auto next = by_base_.upper_bound(address);
+  if (next == by_base_.begin()) return nullptr;
+  allocation* before = std::prev(next)->second;
+  return before->holds(address) ? before : nullptr;
+}
+
+std::size_t address_map::owned_by(const context& owner, std::uintptr_t& from,
+                                  std::span<allocation*> out) const noexcept {
+  const std::shared_lock lock{mutex_};
+  std::size_t count = 0;
+  for (auto next = by_base_.lower_bound(from); next != by_base_.end() && count < out.size(); ++next) {
+    const auto [base, record] = *next;
+    if (record->owner == &owner && record->holds(base)) out[count++] = record;
+    from = base + 1;
+  }
+  return count;
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,182 @@
+// model/backing.cpp - small blocks from the heap, large ones and those to be shared from the system, a few kept warm.
+#include "embedded/model/memory/backing.hpp"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+
+#include "embedded/model/core/device.hpp"
+#include "embedded/model/ipc/shared_store.hpp"
+
+namespace weir::embedded::model {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+// Below this the heap serves better: a mapping costs system calls and whole pages.
+constexpr std::size_t smallest_mapping = std::size_t{64} << 10;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// The length of the mapping for a block: whole pages, and whole huge pages where these are worth having. Where overruns
+// are looked for, some of it is always left over to find them by.
+constexpr std::size_t mapping_length(std::size_t bytes) noexcept {
+  if (exact_blocks) return round_up(bytes + 1, 4096);
+  return round_up(bytes, bytes >= huge_page ? huge_page : 4096);
+}
+
+// Larger ones are not told of to the sanitizer, which would take an eighth of their size for it.
+constexpr std::size_t largest_watched = std::size_t{64} << 30;
+
+bool is_mapped(std::size_t bytes, const shared_store* in) noexcept {
+  return in != nullptr || bytes >= (exact_blocks ? largest_watched : smallest_mapping);
+}
+
+void unmap(void* at, std::size_t length, shared_store* in) noexcept {
+  if (in != nullptr) {
+    in->remove(at, length);
+  } else {
+    munmap(at, length);
+  }
+}
+
+void* map_pages(std::size_t length, shared_store* in) noexcept {
+  const std::size_t slack = length >= huge_page ? huge_page : 0;
+  void* got = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) return nullptr;
+  // Huge pages need a start that is aligned like them; what lies before and behind it goes back.
+  const auto start = reinterpret_cast<std::uintptr_t>(got);
+  const std::uintptr_t aligned = slack != 0 ? round_up(start, huge_page) : start;
+  if (aligned != start) munmap(got, aligned - start);
+  if (const std::size_t rest = start + slack - aligned; rest != 0) {
+    munmap(reinterpret_cast<void*>(aligned + length), rest);
+  }
+  auto* pages = reinterpret_cast<void*>(aligned);
+  if (in != nullptr && !in->place(pages, length)) {
+    munmap(pages, length);
+    return nullptr;
+  }
+  if (slack != 0) madvise(pages, length, MADV_HUGEPAGE);
+  return pages;
+}
+
+// Mappings that were given back lately. A program that allocates and frees in a loop meets touched pages again, and
+// spares a page fault for each of them.
+class warm_mappings {
+ public:
+  void* take(std::size_t length, const shared_store* in) noexcept {
+    const std::lock_guard lock{mutex_};
+    for (std::size_t i = count_; i-- > 0;) {
+      if (kept_[i].length == length && kept_[i].in == in) return remove(i).at;
+    }
+    return nullptr;
+  }
+
+  void keep(void* at, std::size_t length, shared_store* in) noexcept {
+    if (length > most_bytes) {
+      unmap(at, length, in);
+      return;
+    }
+    const std::lock_guard lock{mutex_};
+    while (count_ == kept_.size() || bytes_ + length > most_bytes) {
+      const mapping oldest = remove(0);
+      unmap(oldest.at, oldest.length, oldest.in);
+    }
+    kept_[count_++] = {at, length, in};
+    bytes_ += length;
+  }
+
+  // Gives all of it back to the system.
+  void drop() noexcept {
+    const std::lock_guard lock{mutex_};
+    while (count_ != 0) {
+      const mapping last = remove(count_ - 1);
+      unmap(last.at, last.length, last.in);
+    }
+  }
+
+ private:
+  struct mapping {
+    void* at;
+    std::size_t length;
+    shared_store* in;
+  };
+  static constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
+  mapping remove(std::size_t index) noexcept {
+    const mapping taken = kept_[index];
+    for (std::size_t i = index + 1; i < count_; ++i) kept_[i - 1] = kept_[i];
+    --count_;
+    bytes_ -= taken.length;
+    return taken;
+  }
+
+  std::mutex mutex_;
+  std::array<mapping, 64> kept_{};  // oldest first
+  std::size_t count_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+constinit warm_mappings warm;
+
+void* obtain_mapping(std::size_t bytes, shared_store* in) noexcept {
+  const std::size_t length = mapping_length(bytes);
+  if constexpr (exact_blocks) {
+    auto* fresh = static_cast<std::byte*>(map_pages(length, in));
+    if (fresh != nullptr && bytes < largest_watched) forbid(fresh + bytes, length - bytes);
+    return fresh;
+  }
+  if (void* kept = warm.take(length, in)) return kept;
+  if (void* fresh = map_pages(length, in)) return fresh;
+  warm.drop();
+  return map_pages(length, in);
+}
+
+void give_back_mapping(void* at, std::size_t bytes, shared_store* in) noexcept {
+  const std::size_t length = mapping_length(bytes);
+  if constexpr (exact_blocks) {
+    if (bytes < largest_watched) permit(at, length);
+    unmap(at, length, in);
+  } else {
+    warm.keep(at, length, in);
+  }
+}
+
+void* obtain_heap_block(std::size_t bytes) noexcept {
+  void* block = nullptr;
+  return posix_memalign(&block, backing::alignment, bytes) == 0 ? block : nullptr;
+}
+
+}  // namespace
+
+backing backing::obtain(std::size_t bytes, device* from, shared_store* in) noexcept {
+  constexpr std::size_t largest = std::size_t{1} << 47;  // of addresses on the processors that there are
+  if (bytes > largest) return {};
+  if (from != nullptr && !from->take(bytes)) return {};
+  void* at = is_mapped(bytes, in) ? obtain_mapping(bytes, in) : obtain_heap_block(bytes);
+  if (at == nullptr) {
+    if (from != nullptr) from->give_back(bytes);
+    return {};
+  }
+  return backing{at, bytes, from, in};
+}
+
+void backing::drop_pages(void* at, std::size_t bytes) noexcept {
+  if (is_mapped(bytes, nullptr)) madvise(at, mapping_length(bytes), MADV_DONTNEED);
+}
+
+void backing::give_back(void* at, std::size_t bytes, device* from, shared_store* in) noexcept {
+  if (is_mapped(bytes, in)) {
+    give_back_mapping(at, bytes, in);
+  } else {
+    std::free(at);
+  }
+  if (from != nullptr) from->give_back(bytes);
+}
+
+}  // namespace weir::embedded::model

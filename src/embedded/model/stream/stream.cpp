@@ -1,0 +1,228 @@
+// model/stream.cpp - submitting work, in order with the default stream, and waiting for it.
+#include "embedded/model/stream/stream.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "embedded/engine/value_writers.hpp"
+#include "embedded/engine/waiting.hpp"
+#include "embedded/model/capture/capture.hpp"
+#include "embedded/model/memory/pool/pool_registry.hpp"
+#include "embedded/model/core/process.hpp"
+
+namespace weir::embedded::model {
+
+using namespace abi;
+using engine::kind_of;
+using engine::make_operation;
+using engine::operation;
+using engine::operation_kind;
+using engine::point;
+using engine::timeline;
+
+namespace {
+
+std::atomic<unsigned long long> next_id{1};
+
+// The last operation of a stream that was closed: whoever knew it by its handle is gone, and its work is done.
+struct reclaim {
+  stream* closed;
+
+  void run() const noexcept {
+    closed->line().make_known_to_host(closed->line().completed());
+    closed->owner().remove(*closed);
+    this_process().streams.recycle(closed);
+  }
+};
+
+struct nothing {
+  void run() const noexcept {}
+};
+
+// A copy that does not fit into an operation.
+struct boxed_copy {
+  pitched_copy_work* work;
+
+  void run() const noexcept {
+    work->run();
+    delete work;
+  }
+};
+
+}  // namespace
+
+void stream::open(context& in, stream_role role, unsigned flags, int priority) {
+  line_ = &timeline::acquire();
+  ended_ = false;
+  context_.store(&in, std::memory_order_relaxed);
+  role_ = role;
+  flags_ = flags;
+  of_a_thread_ = false;
+  set_priority(priority);
+  attributes = {};
+  id_ = next_id.fetch_add(1, std::memory_order_relaxed);
+  legacy_seen_ = 0;
+  seen_by_legacy_ = 0;
+  work_ends_.store(no_end, std::memory_order_relaxed);
+  capture_.store(nullptr, std::memory_order_relaxed);
+  try {
+    in.add(*this);
+  } catch (...) {
+    line_->release_when_drained();
+    throw;
+  }
+}
+
+void stream::close() noexcept {
+  timeline& line = *line_;
+  if (line.drained()) line.make_known_to_host(line.submitted());  // what it freed is free for everybody
+  work_ends_.store(line.submitted(), std::memory_order_release);
+  try {
+    timeline::submission last{line};
+    last.add(make_operation(reclaim{this}, operation_kind::work, true));
+  } catch (const std::bad_alloc&) {
+    // Without memory for its last operation it stays what it is, though nobody knows it any more, unless it needs none.
+    if (!line.drained()) return;
+    reclaim{this}.run();
+  }
+  line.release_when_drained();
+}
+
+// Whoever retires the handle has the stream to himself, but its context may have ended it in between.
+CUresult stream::destroy(stream& found, const void* handle) noexcept {
+  auto& streams = this_process().streams;
+  if (!streams.retire(&found, handle)) return CUDA_ERROR_INVALID_HANDLE;
+  if (found.ended_) {
+    streams.restore(&found, handle);
+    return found.owner().status();
+  }
+  leave_capture(found);
+  found.close();
+  return CUDA_SUCCESS;
+}
+
+void stream::end(context& of) noexcept {
+  ended_ = true;
+  owner().remove(*this);
+  line_->release_when_drained();
+  context_.store(&of, std::memory_order_relaxed);
+}
+
+// The legacy stream and the blocking streams of a context wait for each other. Each side reads how far the other has
+// been submitted before it publishes its own work, so that two that meet cannot both wait for what the other adds.
+void stream::order_with_default_stream(timeline::submission& to) {
+  if (role_ == stream_role::blocking) {
+    timeline& legacy = owner().legacy().line();
+    const std::uint64_t submitted = legacy.submitted();
+    if (submitted <= legacy_seen_) return;
+    to.add_wait({&legacy, submitted});
+    legacy_seen_ = submitted;
+  } else if (role_ == stream_role::legacy) {
+    owner().for_each_stream([&](stream& other) {
+      if (other.role_ != stream_role::blocking) return;
+      const std::uint64_t submitted = other.line_->submitted();
+      if (submitted <= other.seen_by_legacy_) return;
+      to.add_wait({other.line_, submitted});
+      other.seen_by_legacy_ = submitted;
+    });
+  }
+}
+
+point stream::submit(const operation& op) {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  to.add(op);
+  return to.end();
+}
+
+point stream::record() {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  to.note_record();
+  return to.end();
+}
+
+point stream::end_of_use() {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  // Who waits for the event that was recorded here, or has waited for all that there was, does not come after what happens now.
+  if (to.is_recorded() || line_->is_known_to_host(to.end().count)) to.add(make_operation(nothing{}));
+  return to.end();
+}
+
+void stream::wait(point until) {
+  timeline::submission to{*line_};
+  if (role_ != stream_role::non_blocking) order_with_default_stream(to);
+  to.add_wait(until);
+}
+
+CUresult stream::submit(const set_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work, kind_of(work.width * work.height * work.element_size)));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const copy_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  // With staging memory to free, it runs in any case.
+  submit(make_operation(work, kind_of(work.bytes), work.staging != nullptr));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const pitched_copy_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  auto box = std::make_unique<pitched_copy_work>(work);
+  submit(make_operation(boxed_copy{box.get()}, kind_of(work.bytes()), true));
+  box.release();
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const host_work& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work, operation_kind::host));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const value_wait& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  submit(make_operation(work, operation_kind::wait_value));
+  return CUDA_SUCCESS;
+}
+
+CUresult stream::submit(const value_write& work) {
+  if (class capture* c = capture()) return c->add(*this, work);
+  engine::value_writers::submitted(work.word, submit(make_operation(work)));
+  return CUDA_SUCCESS;
+}
+
+bool stream::work_done() const noexcept {
+  const std::uint64_t submitted = line_->submitted();
+  return line_->completed() >= std::min(submitted, work_ends_.load(std::memory_order_acquire));
+}
+
+bool stream::idle() {
+  bool all = work_done();
+  if (role_ == stream_role::legacy) {
+    owner().for_each_stream([&](const stream& other) {
+      if (other.role_ == stream_role::blocking) all = all && other.work_done();
+    });
+  }
+  return all;
+}
+
+void stream::synchronize() {
+  if (role_ != stream_role::legacy) {
+    engine::wait_for_host(line_->submitted_point());
+    pool_registry::after_synchronize();
+    return;
+  }
+  std::vector<point> points{line_->submitted_point()};
+  owner().for_each_stream([&](const stream& other) {
+    if (other.role_ == stream_role::blocking) points.push_back(other.line_->submitted_point());
+  });
+  for (const point p : points) engine::wait_for_host(p);
+  pool_registry::after_synchronize();
+}
+
+}  // namespace weir::embedded::model

@@ -1,0 +1,158 @@
+// capture_allowed_test.cpp - what the table of docs/guide/capture.md says weir allows: it is done, and the capture lives on.
+#include <weir/graph/nodes/conditional_node.hpp>
+#include <weir/stream/current_stream.hpp>
+#include <weir/graph/graph_drawing.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/graph_nodes.hpp>
+#include <weir/device/green_context.hpp>
+#include <weir/memory/ipc_pool.hpp>
+#include <weir/memory/managed_buffer.hpp>
+#include <weir/memory/managed_memory.hpp>
+#include <weir/memory/memory_pool.hpp>
+#include <weir/device/peer_access.hpp>
+#include <weir/stream/stream_attributes.hpp>
+#include <weir/stream/stream_pool.hpp>
+#include <weir/event/timer.hpp>
+#include <weir/sync/word.hpp>
+
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "capture_fixture.hpp"
+#include "support/errors.hpp"
+
+namespace weir {
+namespace {
+
+using test::result_of;
+
+class CaptureAllowed : public test::capture_fixture {
+ protected:
+  // In a capture of each mode, in its thread and in another.
+  void expect_harmless(const std::function<void()>& call) {
+    for (const auto mode : {capture_mode::global, capture_mode::own_thread, capture_mode::relaxed}) {
+      SCOPED_TRACE(static_cast<int>(mode));
+      const graph g = capture(s,
+                              [&] {
+                                fill(s, x, 1);
+                                call();
+                                std::thread{call}.join();
+                              },
+                              {.mode = mode});
+      EXPECT_EQ(g.node_count(), 1u);
+    }
+  }
+};
+
+TEST_F(CaptureAllowed, WhatStreamsAndEventsAre) {
+  expect_harmless([&] {
+    const stream made{gpu};
+    const stream blocking{gpu, {.kind = stream_kind::blocking}};
+    const event mark{gpu};
+    static_cast<void>(s.id());
+    static_cast<void>(s.device());
+    static_cast<void>(s.priority());
+    static_cast<void>(s.is_blocking());
+    EXPECT_EQ(capture_info_of(s).frontier.size(), 1u);
+    for (const stream_ref each : {s.ref(), t.ref()}) {
+      const stream_attributes of{each};
+      of.set_sync_policy(sync_policy::yield);
+      EXPECT_EQ(of.sync_policy(), sync_policy::yield);
+    }
+  });
+}
+
+TEST_F(CaptureAllowed, StreamsOfAPool) {
+  const stream_pool pool{gpu};
+  expect_harmless([&] {
+    const stream_lease lent = pool.acquire();
+    buffer<int> own{lent, 100};  // the next lease may be another stream, which this one's work is not ordered with
+    fill(lent, own, 1);
+  });
+}
+
+TEST_F(CaptureAllowed, WhatDevicesAndContextsAre) {
+  expect_harmless([&] {
+    static_cast<void>(gpu.memory());
+    static_cast<void>(gpu.attribute(device_attribute::multiprocessor_count));
+    static_cast<void>(gpu.priorities());
+    const context_scope current{gpu.primary_context()};
+    EXPECT_EQ(current_context(), gpu.primary_context());
+    static_cast<void>(stream_ref::legacy().context());
+    fill(stream_ref::legacy(), y, 1);
+  });
+}
+
+TEST_F(CaptureAllowed, PartsOfTheDevice) {
+  expect_harmless([&] {
+    const green_context part{sm_part::of(gpu).split(1, 16).groups.at(0)};
+    const stream in_part{part};
+    static_cast<void>(part.multiprocessors());
+  });
+}
+
+TEST_F(CaptureAllowed, ManagedMemoryBesideIt) {
+  if (gpu.attribute(device_attribute::concurrent_managed_access) == 0) GTEST_SKIP() << "no concurrent access";
+  const managed_buffer<int> memory{1000};
+  expect_harmless([&] {
+    prefetch(t, memory, gpu);
+    attach(t, memory, attachment::everyone);
+    advise(memory, memory_advice::read_mostly);
+    static_cast<void>(state_of(memory));
+  });
+  const graph g = capture(s, [&] {
+    EXPECT_EQ(result_of([&] { prefetch(s, memory, gpu); }), errc::stream_capture_unsupported);
+    EXPECT_EQ(result_of([&] { attach(s, memory, attachment::everyone); }), errc::stream_capture_unsupported);
+  });
+  EXPECT_EQ(g.node_count(), 0u);
+}
+
+TEST_F(CaptureAllowed, Words) {
+  expect_harmless([] { const word<unsigned> made{1}; });
+}
+
+TEST_F(CaptureAllowed, GraphsAndExecutables) {
+  graph other;
+  const fill_node node = other.add(fill_parameters{y, 1});
+  graph_exec run = other.instantiate();
+  expect_harmless([&] {
+    graph made;
+    made.remove(made.add(fill_parameters{y, 2}));
+    made.add(child_graph_parameters{other});
+    made.tag(made.nodes().at(0), "a");
+    const graph copied = made.clone();
+    EXPECT_EQ(copied.nodes().size(), 1u);
+    EXPECT_FALSE(drawing_of(copied).empty());
+    EXPECT_FALSE(copied.dot().empty());
+    run.set(node, fill_parameters{y, 3});
+    run.disable(node);
+    run.enable(node);
+    EXPECT_TRUE(run.update(other));
+    run.upload(t);
+    run.launch(t);
+  });
+  t.sync();  // nobody knows that the launches use y
+}
+
+// What the table leaves to the driver is refused without harm.
+TEST_F(CaptureAllowed, NodesOfItsGraphAreNotRemoved) {
+  const graph g = capture(s, [&](capture_scope& scope) {
+    fill(s, x, 1);
+    EXPECT_EQ(result_of([&] { scope.graph().remove(scope.graph().nodes().at(0)); }), errc::illegal_state);
+  });
+  EXPECT_EQ(g.node_count(), 1u);
+}
+
+TEST_F(CaptureAllowed, SectionsOfATimerAreRefused) {
+  timings times;
+  const graph g = capture(s, [&] {
+    EXPECT_EQ(result_of([&] { const timer section{times, "a", s}; }), errc::stream_capture_unsupported);
+  });
+  EXPECT_EQ(g.node_count(), 0u);
+}
+
+}  // namespace
+}  // namespace weir

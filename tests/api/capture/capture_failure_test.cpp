@@ -1,0 +1,280 @@
+// capture_failure_test.cpp - captures that end with no graph, and who is to blame: streams not joined, and calls that broke them.
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/profiler/name.hpp>
+#include <weir/core/to_string.hpp>
+
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "api/core/guard.hpp"
+#include "capture_fixture.hpp"
+#include "driver/table.hpp"
+#include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using test::failure_of;
+using test::foreign_capture;
+using test::result_of;
+
+class CaptureFailure : public test::capture_fixture {};
+
+TEST_F(CaptureFailure, ABodyThatBreaksTheCaptureAndThrowsIsHeardItself) {
+  const event outside = t.record();
+  const auto failure = failure_of([&] { static_cast<void>(capture(s, [&] { s.wait(outside); })); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_isolation);
+  EXPECT_STREQ(failure->call(), "cuStreamWaitEvent");
+  expect_ordinary();
+}
+
+// Rules 96 and 97.
+TEST_F(CaptureFailure, StreamsThatWereNotJoinedAreNamed) {
+  set_name(t, "fork");
+  const stream joined{gpu};
+  const auto failure = failure_of([&] {
+    static_cast<void>(capture(s, [&] {
+      fork();
+      joined.wait(s);
+      fill(joined, x, 1);
+      s.wait(joined);
+      fill(s, x, 2);  // what was joined is behind the end, but not directly
+    }));
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_unjoined);
+  EXPECT_TRUE(says(*failure, "\"fork\"")) << failure->what();
+  EXPECT_FALSE(says(*failure, to_string(joined))) << failure->what();
+  expect_ordinary();
+}
+
+TEST_F(CaptureFailure, AStreamThatIsJoinedThroughAnotherIsJoined) {
+  const stream u{gpu};
+  const graph g = capture(s, [&] {
+    fork();
+    u.wait(t);
+    fill(u, y, 6);
+    s.wait(u);
+  });
+  EXPECT_EQ(g.node_count(), 2u);
+  EXPECT_EQ(g.edges().size(), 1u);
+}
+
+TEST_F(CaptureFailure, ForksAreJoinedOnRequest) {
+  fill(s, y, 0);
+  s.sync();
+  const graph g = capture(s,
+                          [&] {
+                            fill(s, x, 1);
+                            fork();
+                          },
+                          {.join_forks = true});
+  EXPECT_EQ(g.node_count(), 2u);
+  g.instantiate().launch(s);
+  copy(s, y, host);
+  s.sync();
+  EXPECT_EQ(host[0], 5);
+}
+
+// H27: the first call that broke it, with its line.
+TEST_F(CaptureFailure, ABrokenCaptureNamesTheFirstCallThatBrokeIt) {
+  const event outside = t.record();
+  begin_capture(s, {.mode = capture_mode::relaxed});
+  EXPECT_EQ(result_of([&] { s.wait(outside); }), errc::stream_capture_isolation);
+  const unsigned line = __LINE__ - 1;
+  EXPECT_EQ(capture_status_of(s), capture_status::invalidated);
+  EXPECT_EQ(result_of([&] { fill(s, x, 1); }), errc::stream_capture_invalidated)
+      << "a later one, which is not to blame";
+  EXPECT_EQ(s.try_done(), errc::stream_capture_invalidated);
+  const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+  EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
+  EXPECT_TRUE(says(*failure, "capture_failure_test.cpp:" + std::to_string(line))) << failure->what();
+  EXPECT_TRUE(says(*failure, "relaxed")) << failure->what();
+  EXPECT_FALSE(says(*failure, "cuMemset")) << failure->what();
+  expect_ordinary();
+}
+
+TEST_F(CaptureFailure, ACallPastWeirThatBreaksItIsCalledThat) {
+  const auto failure = failure_of([&] {
+    static_cast<void>(capture(s, [&] { EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS); }));
+  });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+  expect_ordinary();
+}
+
+// A call past weir has broken it; what fails afterwards, in it or elsewhere, is not to blame.
+TEST_F(CaptureFailure, CallsThatFailInACaptureThatIsBrokenAlreadyAreNotNamed) {
+  const stream u{gpu};
+  const event outside = u.record();
+  const auto fails_after = [&](const auto& call) {
+    begin_capture(s, {.mode = capture_mode::relaxed});
+    fork();
+    const event captured = s.record();
+    EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
+    call(captured);
+    const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+    EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+  };
+  fails_after([&](const event&) {
+    EXPECT_EQ(result_of([&] { fill(s, x, 1); }), errc::stream_capture_invalidated);
+    EXPECT_EQ(result_of([&] { fill(t, x, 1); }), errc::stream_capture_invalidated);
+    EXPECT_EQ(result_of([&] { s.wait(outside); }), errc::stream_capture_invalidated);
+  });
+  fails_after([&](const event&) {
+    EXPECT_EQ(result_of([&] { copy(u, std::span{host}, std::span{host}.first(1)); }), errc::invalid_value);
+    EXPECT_EQ(result_of([&] { launch_host_once(s, [] {}); }), errc::stream_capture_invalidated);
+  });
+  fails_after([&](const event& captured) {
+    // The driver's answer to a stream outside.
+    EXPECT_EQ(result_of([&] { u.wait(captured); }), errc::invalid_value);
+  });
+  expect_ordinary();
+}
+
+TEST_F(CaptureFailure, AnErrorOfAHostFunctionIsNotNamed) {
+  const stream u{gpu};
+  launch_host_once(u, [] { throw std::runtime_error{"the function's"}; });
+  begin_capture(s, {.mode = capture_mode::relaxed});
+  EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
+  EXPECT_THROW(u.sync(), std::runtime_error);
+  const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+}
+
+// Nor is a question that does no harm, about an event of which nothing is known.
+TEST_F(CaptureFailure, AQuestionForATimeIsNotNamed) {
+  const timed_event mark{gpu};
+  begin_capture(s, {.mode = capture_mode::relaxed});
+  foreign_capture foreign{t, abi::CU_STREAM_CAPTURE_MODE_RELAXED};
+  EXPECT_EQ(driver().cuEventRecord(mark.get(), t.get()), abi::CUDA_SUCCESS);
+  EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
+  EXPECT_EQ(result_of([&] { static_cast<void>(elapsed(mark, mark)); }), errc::captured_event);
+  EXPECT_TRUE(foreign.end());
+  const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_TRUE(says(*failure, "past weir")) << failure->what();
+}
+
+// Two captures: each tells of the call that broke it.
+TEST_F(CaptureFailure, ACallThatBreaksOneCaptureIsNotNamedByAnother) {
+  const stream u{gpu};
+  const event outside = u.record();
+  begin_capture(s, {.mode = capture_mode::relaxed});
+  begin_capture(t, {.mode = capture_mode::relaxed});
+  EXPECT_NE(driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS);
+  EXPECT_EQ(result_of([&] { t.wait(outside); }), errc::stream_capture_isolation);
+  const auto of_s = failure_of([&] { static_cast<void>(end_capture(s)); });
+  const auto of_t = failure_of([&] { static_cast<void>(end_capture(t)); });
+  ASSERT_TRUE(of_s && of_t);
+  EXPECT_TRUE(says(*of_s, "past weir")) << of_s->what();
+  EXPECT_TRUE(says(*of_t, "cuStreamWaitEvent at")) << of_t->what();
+  expect_ordinary();
+}
+
+TEST_F(CaptureFailure, AMergeIsNamedByBothAndByNoThird) {
+  const stream u{gpu};
+  for (const bool by_event : {true, false}) {
+    for (const stream_ref each : {s.ref(), t.ref(), u.ref()}) begin_capture(each, {.mode = capture_mode::relaxed});
+    const event mark = s.record();
+    const event of_third = u.record();
+    EXPECT_NE(driver().cuStreamQuery(u.get()), abi::CUDA_SUCCESS);
+    const auto merge = failure_of([&] { by_event ? t.wait(mark) : t.wait(s); });
+    ASSERT_TRUE(merge);
+    EXPECT_EQ(merge->result(), errc::stream_capture_merge);
+    EXPECT_TRUE(says(*merge, "different captures")) << merge->what();
+    for (const stream_ref each : {s.ref(), t.ref()}) {
+      const auto failure = failure_of([&] { static_cast<void>(end_capture(each)); });
+      ASSERT_TRUE(failure);
+      EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
+    }
+    const auto third = failure_of([&] { static_cast<void>(end_capture(u)); });
+    ASSERT_TRUE(third);
+    EXPECT_TRUE(says(*third, "past weir")) << third->what();
+  }
+  expect_ordinary();
+}
+
+// Of an event that was recorded past weir nothing is known; the look at it breaks the capture, and says so.
+TEST_F(CaptureFailure, ALookWithoutAnExceptionIsNamedToo) {
+  const event mark{gpu};
+  begin_capture(s);
+  EXPECT_EQ(driver().cuEventRecord(mark.get(), s.get()), abi::CUDA_SUCCESS);
+  EXPECT_EQ(mark.try_done(), errc::captured_event);
+  const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_TRUE(says(*failure, "broken by cuEventQuery (")) << failure->what();
+  expect_ordinary();
+}
+
+// An event of a capture that is over joins nothing to the next one, and breaks it if its stream waits for it.
+TEST_F(CaptureFailure, AnEventOfAnEarlierCaptureIsNoJoin) {
+  const event mark{gpu};
+  for (const bool past_weir : {false, true}) {
+    begin_capture(s);
+    s.record(mark);
+    if (past_weir) {
+      abi::CUgraph ended = nullptr;
+      EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_SUCCESS);
+      EXPECT_EQ(driver().cuGraphDestroy(ended), abi::CUDA_SUCCESS);
+    } else {
+      static_cast<void>(end_capture(s));
+    }
+    const graph g = capture(s, [&] {
+      fill(s, x, 1);
+      EXPECT_EQ(result_of([&] { t.wait(mark); }), errc::invalid_value);
+      EXPECT_EQ(capture_status_of(t), capture_status::none);
+    });
+    EXPECT_EQ(g.node_count(), 1u);
+    const auto failure = failure_of([&] {
+      static_cast<void>(capture(s, [&] {
+        EXPECT_EQ(result_of([&] { t.wait(mark); }), errc::invalid_value);
+        EXPECT_EQ(result_of([&] { s.wait(mark); }), errc::invalid_value);
+      }));
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+    EXPECT_TRUE(says(*failure, "cuStreamWaitEvent at")) << failure->what();
+    EXPECT_FALSE(says(*failure, to_string(t))) << failure->what();
+  }
+  expect_ordinary();
+}
+
+// Of a capture that was ended past weir nothing is told by the next one of the stream, whoever began that.
+TEST_F(CaptureFailure, ACaptureTellsNothingOfTheOneBefore) {
+  begin_capture(s, {.mode = capture_mode::relaxed});
+  const unsigned line = __LINE__ - 1;
+  fork();
+  abi::CUgraph ended = nullptr;
+  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &ended), abi::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  EXPECT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_RELAXED), abi::CUDA_SUCCESS);
+  const event mark = s.record();  // where weir sees that it is another
+  EXPECT_EQ(result_of([&] { mark.sync(); }), errc::captured_event);
+  const auto failure = failure_of([&] { static_cast<void>(end_capture(s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+  EXPECT_FALSE(says(*failure, "capture_failure_test.cpp:" + std::to_string(line))) << failure->what();
+  EXPECT_EQ(detail::open_captures.load(), 0);
+  expect_ordinary();
+}
+
+}  // namespace
+}  // namespace weir

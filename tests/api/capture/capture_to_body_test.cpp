@@ -1,0 +1,288 @@
+// capture_to_body_test.cpp - bodies of conditional nodes that are filled by captures.
+#include <weir/capture/capture_frontier.hpp>
+#include <weir/capture/capture_to.hpp>
+#include <weir/graph/nodes/child_graph_node.hpp>
+#include <weir/graph/nodes/conditional_node.hpp>
+#include <weir/graph/nodes/empty_node.hpp>
+#include <weir/graph/nodes/fill_node.hpp>
+#include <weir/graph/graph_drawing.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/memory_pool.hpp>
+
+#include <functional>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "capture_fixture.hpp"
+#include "support/fault_table.hpp"
+#include "support/errors.hpp"
+#include "support/unraised.hpp"
+
+namespace weir {
+namespace {
+
+using test::failure_of;
+using test::result_of;
+
+class CaptureToBody : public test::capture_fixture {
+ protected:
+  void SetUp() override {
+    if (!conditional_support_of_driver().if_and_while) GTEST_SKIP() << "the driver has no conditional nodes";
+  }
+};
+
+TEST_F(CaptureToBody, ABodyIsFilledByACapture) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  fill(s, x, 1);
+  capture_to(s, node.body(), [&] { fill(s, x, 2); });
+  EXPECT_EQ(node.body().node_count(), 1u);
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 2);
+}
+
+// Rule 128: with the operation at fault, and the body as it was.
+TEST_F(CaptureToBody, WhatCannotBeInABodyIsNamed) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  const auto refused = failure_of([&] {
+    capture_to(s, node.body(), [&] {
+      fill(s, x, 2);
+      launch_host(s, [] {});
+    });
+  });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->result(), errc::not_supported);
+  EXPECT_TRUE(says(*refused, "host function node")) << refused->what();
+  EXPECT_EQ(node.body().node_count(), 0u);
+  expect_ordinary();
+  capture_to(s, node.body(), [&] { fill(s, x, 3); });
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 3);
+}
+
+// Drivers take no memory nodes out again: once recorded, one would spoil the body for good.
+TEST_F(CaptureToBody, MemoryIsRefusedBeforeItIsRecorded) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  const memory_pool pool{gpu};
+  const std::function<void()> allocations[] = {[&] {
+                                                 const buffer<int> own{s, 4};
+                                               },
+                                               [&] {
+                                                 const buffer<int> own{t, 4};
+                                               },
+                                               [&] {
+                                                 const buffer<int> own{pool, s, 4};
+                                               },
+                                               [&] { static_cast<void>(pool.allocate(t, 4)); }};
+  for (const auto& allocate : allocations) {
+    capture_to(s, node.body(), [&] {
+      t.wait(s);
+      const auto refused = failure_of(allocate);
+      ASSERT_TRUE(refused) << &allocate - allocations;
+      EXPECT_EQ(refused->result(), errc::not_supported);
+      EXPECT_TRUE(says(*refused, "no memory of its own")) << refused->what();
+      s.wait(t);
+    });
+    EXPECT_EQ(result_of([&] { capture_to(s, node.body(), allocations[0]); }), errc::not_supported);
+    EXPECT_EQ(node.body().node_count(), 0u);
+  }
+  capture_to(s, node.body(), [&] { fill(s, x, 4); });
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 4);
+}
+
+TEST_F(CaptureToBody, MeanwhileTheWholeIsNeitherInstantiatedNorTakenApart) {
+  graph g;
+  const auto node = g.add(if_parameters{condition{g, 1u}});
+  graph_exec exec = g.instantiate();
+  capture_to(s, node.body(), [&] {
+    fill(s, x, 4);
+    const std::function<void()> uses[] = {[&] { static_cast<void>(g.instantiate()); },
+                                          [&] { static_cast<void>(exec.update(g)); }, [&] { g.remove(node); },
+                                          [&] { g.close(); }};
+    for (const auto& use : uses) {
+      const auto refused = failure_of(use);
+      ASSERT_TRUE(refused) << &use - uses;
+      EXPECT_EQ(refused->result(), errc::illegal_state);
+      EXPECT_TRUE(says(*refused, "lives on")) << refused->what();
+    }
+    const graph_node other = g.add(empty_parameters{});
+    g.remove(other);
+  });
+  ASSERT_FALSE(g.closed());
+  EXPECT_EQ(node.body().node_count(), 1u);
+  exec.close();
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 4);
+}
+
+// A body is filled while the graph that it is in is captured.
+TEST_F(CaptureToBody, AGraphInTheMakingHasBodiesThatAreFilled) {
+  const graph g = capture(s, [&](capture_scope& scope) {
+    const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+    capture_to(t, node.body(), [&] { fill(t, x, 4); });
+    update_capture_dependencies(scope, node);
+    copy(scope, x, host);
+  });
+  g.instantiate().launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 4);
+}
+
+// That one is lost, too, and nobody destroys it, whatever comes out of its own capture.
+TEST_F(CaptureToBody, ABrokenCaptureTakesTheGraphInTheMakingWithIt) {
+  const test::unraised_errors unraised;
+  for (const bool throws : {true, false}) {
+    const detail::failing_table calls;
+    const auto failure = failure_of([&] {
+      static_cast<void>(capture(s, [&](capture_scope& scope) {
+        const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+        const auto inside = failure_of([&] {
+          capture_to(t, node.body(), [&] { EXPECT_NE(detail::driver().cuStreamQuery(t.get()), abi::CUDA_SUCCESS); });
+        });
+        ASSERT_TRUE(inside);
+        EXPECT_EQ(inside->result(), errc::stream_capture_invalidated);
+        if (throws) throw error{*inside};
+      }));
+    });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), throws ? errc::stream_capture_invalidated : errc::illegal_state) << failure->what();
+    EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+    expect_ordinary();
+  }
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// Neither is anything taken out of it, or asked.
+TEST_F(CaptureToBody, ABrokenCaptureTakesAGraphThatIsCapturedIntoWithIt) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  int asked = 0;
+  for (const bool of_the_whole : {true, false}) {
+    graph g;
+    const auto node = g.add(if_else_parameters{condition{g, 1u}});
+    const auto break_one = [&] {
+      fill(s, x, 4);
+      capture_to(t, node.body(1), [&] {
+        EXPECT_NE(detail::driver().cuStreamQuery(t.get()), abi::CUDA_SUCCESS);
+        asked = calls.count(&detail::driver_table::cuGraphGetNodes);
+      });
+    };
+    const auto failure = failure_of([&] { capture_to(s, of_the_whole ? g.ref() : node.body(0), break_one); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated) << failure->what();
+    EXPECT_EQ(calls.count(&detail::driver_table::cuGraphGetNodes), asked);
+    EXPECT_EQ(result_of([&] { static_cast<void>(g.nodes()); }), errc::illegal_state);
+  }
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
+TEST_F(CaptureToBody, ACaptureByHandOutlivesThatOfTheWhole) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  EXPECT_THROW(
+      static_cast<void>(capture(s,
+                                [&](capture_scope& scope) {
+                                  const auto node = scope.graph().add(if_parameters{condition{scope.graph(), 1u}});
+                                  begin_capture_to(t, node.body());
+                                  throw std::runtime_error{"the body's"};
+                                })),
+      std::runtime_error);
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the body is captured into";
+  static_cast<void>(end_capture_to(t));
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
+TEST_F(CaptureToBody, TheWholeWhoseOwnerEndsGoesWithTheLastCapture) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  graph g;
+  const auto node = g.add(if_else_parameters{condition{g, 1u}});
+  begin_capture_to(s, node.body(0));
+  begin_capture_to(t, node.body(1));
+  g = graph{};
+  fill(s, x, 4);
+  static_cast<void>(end_capture_to(s));
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 0) << "the other body is captured into";
+  static_cast<void>(end_capture_to(t));
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 1);
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
+TEST_F(CaptureToBody, WhatABodyThrowsLeavesItAsItWas) {
+  graph g;
+  const auto node = g.add(while_parameters{condition{g, 0u}});
+  EXPECT_THROW(capture_to(s, node.body(),
+                          [&] {
+                            fill(s, x, 2);
+                            throw std::runtime_error{"the body's"};
+                          }),
+               std::runtime_error);
+  EXPECT_EQ(node.body().node_count(), 0u);
+  g.instantiate().launch(s);
+  s.sync();
+}
+
+// An H200 destroys the body of a capture that broke, and crashes when its graph is used, or destroyed, afterwards.
+TEST_F(CaptureToBody, ABrokenCaptureTakesTheWholeGraphWithIt) {
+  const test::unraised_errors unraised;
+  const detail::failing_table calls;
+  for (const bool closes : {false, true}) {
+    graph g;
+    const auto node = g.add(if_parameters{condition{g, 1u}});
+    const graph_ref body = node.body();
+    const fill_node inside = body.add(fill_parameters{x, 1});
+    const fill_node beside = g.add(fill_parameters{x, 2});
+    g.tag(beside, "beside");
+    graph_exec before = g.instantiate();
+    graph other;  // made before: a driver may give a new graph the handle of the body that is gone
+    const auto failure = failure_of(
+        [&] { capture_to(s, body, [&] { EXPECT_NE(detail::driver().cuStreamQuery(s.get()), abi::CUDA_SUCCESS); }); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::stream_capture_invalidated);
+    const int asked = calls.count_all();
+    const std::function<void()> uses[] = {[&] { static_cast<void>(node.body()); },
+                                          [&] { static_cast<void>(node.dependencies()); },
+                                          [&] { static_cast<void>(g.nodes()); },
+                                          [&] { static_cast<void>(g.clone()); },
+                                          [&] { static_cast<void>(g.instantiate()); },
+                                          [&] { static_cast<void>(drawing_of(g)); },
+                                          [&] { g.remove(node); },
+                                          [&] { other.add(child_graph_parameters{g}); },
+                                          [&] { capture_to(s, g, [] {}); },
+                                          [&] { static_cast<void>(body.node_count()); },
+                                          [&] { static_cast<void>(inside.parameters()); },
+                                          [&] { capture_to(s, body, [] {}); },
+                                          [&] { static_cast<void>(graph_node{beside.get()}.kind()); },
+                                          [&] { before.disable(before.find("beside")); },
+                                          [&] {
+                                            before.set(before.find("beside").as<fill_node>(), fill_parameters{x, 3});
+                                          }};
+    for (const auto& use : uses) {
+      const auto refused = failure_of(use);
+      ASSERT_TRUE(refused) << &use - uses;
+      EXPECT_EQ(refused->result(), errc::illegal_state) << refused->what();
+      EXPECT_TRUE(says(*refused, "capture into a body")) << refused->what();
+    }
+    if (closes) g.close();
+    EXPECT_EQ(g.closed(), closes);
+    EXPECT_EQ(calls.count_all() - asked, 0);
+    before.launch(s);
+    s.sync();  // what was made of it before needs it no more
+  }
+  EXPECT_EQ(calls.count(&detail::driver_table::cuGraphDestroy), 2) << "the other one, twice";
+  EXPECT_EQ(unraised.count(), 0u);
+  expect_ordinary();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,195 @@
+// completion_end_test.cpp - awaits that end otherwise: by a fault, or with their context.
+#include <weir/completion/completion.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/module.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "support/answer.hpp"
+#include "support/asleep.hpp"
+#include "support/child.hpp"
+#include "support/detached.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::failing_table;
+using test::answer;
+using test::detached;
+using test::gate;
+using test::result_of;
+using namespace std::chrono_literals;
+
+const char* const faulty = R"(
+extern "C" __global__ void store(int* x, int value) { *x = value; }
+)";
+
+struct count_of {
+  std::atomic<int> told{0};
+};
+
+detached await(completion c, count_of& answers, errc& last) {
+  last = co_await c.outcome();
+  ++answers.told;
+}
+
+void wait_for(const std::atomic<int>& count, int wanted) {
+  while (count != wanted) std::this_thread::yield();
+}
+
+detached await_for_long(completion c, answer& to) {
+  errc how = errc::success;
+  try {
+    co_await c.within(1h);
+  } catch (const error& e) {
+    how = e.result();
+  }
+  to.tell(how);
+}
+
+// A kernel with a bad address, while a thousand wait in all ways, in its own stream and in others.
+bool all_awaits_fail(bool asked) {
+  const device gpu;
+  std::optional<failing_table> calls;
+  const kernel store = program{faulty}.compile(gpu).kernel("store");
+  if (asked) calls.emplace();
+  constexpr int streams = 4;  // more that wait for the host may stand in each other's way on a GPU
+  constexpr int awaits = 250;
+  std::vector<stream> all;
+  std::vector<event> marks;
+  std::vector<std::unique_ptr<gate>> held;
+  std::deque<answer> answers;
+  std::vector<completion> points;
+  std::vector<std::jthread> waiting;
+  for (int i = 0; i < streams; ++i) {
+    all.emplace_back(gpu);
+    held.push_back(std::make_unique<gate>(all.back()));
+  }
+  const stream& bad = all.front();
+  launch(bad, grid(1, 1), store, static_cast<int*>(nullptr), 1);
+  for (int i = 0; i < streams; ++i) {
+    for (int k = 0; k < awaits; ++k) {
+      if (k % 10 == 0) marks.push_back(all[i].record());
+      const completion c = k % 10 == 0 ? marks.back().completion() : all[i].completion();
+      points.push_back(c);
+      answer& to = answers.emplace_back();
+      switch (k % 4) {
+        case 0: test::await(c, to); break;
+        case 1: await_for_long(c, to); break;
+        case 2: c.then([&to](errc outcome) { to.tell(outcome); }); break;
+        default: c.then([](continuation what) { what(); }, [&to](errc outcome) { to.tell(outcome); });
+      }
+    }
+    answer& to = answers.emplace_back();
+    waiting.emplace_back([c = points.back(), &to] { to.tell(result_of([&] { c.wait(); })); });
+  }
+  held.front()->open();
+  for (const answer& each : answers) wait_for(each.told, 1);
+  waiting.clear();
+  for (const answer& each : answers) {
+    if (!WEIR_HOLDS(each.outcome == errc::illegal_address) || !WEIR_HOLDS(each.told == 1)) return false;
+  }
+  for (const completion& c : points) {
+    if (!WEIR_HOLDS(c.status() == errc::illegal_address)) return false;
+  }
+  // Later ones are refused, or settled with the same.
+  if (!WEIR_HOLDS(result_of([&] { all.back().completion().wait(); }) == errc::illegal_address)) return false;
+  held.clear();
+  calls.reset();
+  return true;
+}
+
+TEST(CompletionEnd, AFaultFailsAllAwaits) {
+  test::in_a_fresh_process([] { return all_awaits_fail(false); });
+}
+
+TEST(CompletionEnd, AFaultFailsAllAwaitsThatAreAsked) {
+  test::in_a_fresh_process([] { return all_awaits_fail(true); });
+}
+
+// A thread that waits without a limit is told at once, and not when what runs in its stream has ended.
+TEST(CompletionEnd, AFaultIsToldWhileAHostFunctionRuns) {
+  for (const bool asked : {false, true}) {
+    test::in_a_fresh_process([asked] {
+      const device gpu;
+      std::optional<failing_table> calls;
+      const kernel store = program{faulty}.compile(gpu).kernel("store");
+      if (asked) calls.emplace();
+      const stream bad{gpu};
+      const stream busy{gpu};
+      std::atomic<bool> runs{false};
+      std::atomic<bool> ends{false};
+      launch_host(busy, [&] {
+        runs = true;
+        while (!ends) std::this_thread::yield();
+      });
+      errc outcome = errc::not_ready;
+      std::atomic<pid_t> number{0};
+      {
+        const std::jthread waits{[&, c = busy.completion()] {
+          number = gettid();
+          outcome = result_of([&] { c.wait(); });
+        }};
+        while (number == 0 || !runs) std::this_thread::yield();
+        test::wait_until_asleep(number);
+        launch(bad, grid(1, 1), store, static_cast<int*>(nullptr), 1);
+      }
+      ends = true;
+      const bool good = WEIR_HOLDS(outcome == errc::illegal_address);
+      std::_Exit(good ? 0 : 1);  // a GPU's driver may never come back from a context that has failed
+      return good;
+    });
+  }
+}
+
+// What is known stays true; what is pending is settled, one way or the other. A GPU's driver must not be asked while
+// another thread resets the context, so there nobody awaits.
+TEST(CompletionEnd, AContextThatIsReset) {
+  for (const bool asked : {false, true}) {
+    test::in_a_fresh_process([asked] {
+      const device gpu;
+      std::optional<failing_table> calls;
+      if (asked) calls.emplace();
+      const bool awaited = gpu.is_embedded();
+      count_of answers;
+      errc outcome = errc::success;
+      auto* const s = new stream{gpu};
+      const completion before = s->completion();
+      before.wait();
+      gate held{*s};
+      const completion pending = s->completion();
+      if (awaited) await(pending, answers, outcome);
+      held.open();
+      detail::driver().cuDevicePrimaryCtxReset_v2(gpu.ordinal());
+      if (awaited) wait_for(answers.told, 1);
+      const errc end = pending.status();
+      const bool good = WEIR_HOLDS(before.status() == errc::success) && WEIR_HOLDS(end != errc::not_ready) &&
+                        WEIR_HOLDS(!awaited || end == outcome);
+      std::_Exit(good ? 0 : 1);  // what is left is of the context before
+      return good;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,51 @@
+// completion_failure_test.cpp - what a driver answers to a completion that is made or asked.
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "support/completion_ways.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver_table;
+using detail::failing_table;
+using test::await;
+using test::gate;
+using test::result_of;
+
+TEST(CompletionFailure, FailureToRecordIsThrown) {
+  const device gpu;
+  failing_table calls;
+  const stream s{gpu};
+  calls.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.completion()); }), errc::out_of_memory);
+  s.completion().wait();
+}
+
+TEST(CompletionFailure, AQuestionThatFailsSettlesIt) {
+  const device gpu;
+  failing_table calls;
+  const stream s{gpu};
+  gate held{s};
+  const completion c = s.completion();
+  std::promise<errc> answer;
+  calls.fail_from(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  await(c, answer);
+  EXPECT_EQ(answer.get_future().get(), errc::launch_failed);
+  EXPECT_EQ(c.status(), errc::launch_failed);
+  EXPECT_EQ(result_of([&] { c.wait(); }), errc::launch_failed);
+  held.open();
+  s.sync();
+  EXPECT_EQ(c.status(), errc::launch_failed);  // it keeps to its answer
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,326 @@
+// completion_threads_test.cpp - several threads await, wait, drop, take back and destroy at once: each await goes on exactly
+// once. WEIR_TEST_AWAITS says how many there are; the sanitizer for threads judges it, too.
+#include <weir/memory/buffer.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/completion/reactor.hpp>
+#include <weir/completion/stop.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/task.hpp>
+#include <weir/completion/when.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "api/completion/completion_access.hpp"
+#include "support/fault_table.hpp"
+#include "reactor/reactor.hpp"
+#include "support/detached.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::failing_table;
+using test::detached;
+using test::gate;
+using namespace std::chrono_literals;
+
+constexpr std::size_t threads = 8;
+
+std::size_t awaits_wanted() {
+  const char* const wanted = std::getenv("WEIR_TEST_AWAITS");
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 40'000;
+}
+
+// Which awaits have gone on, and how often.
+class tally {
+ public:
+  explicit tally(std::size_t awaits) : times_(awaits) {}
+
+  // The next one, none when all have begun.
+  [[nodiscard]] std::optional<std::size_t> begin() {
+    const std::size_t mine = begun_++;
+    return mine < times_.size() ? std::optional{mine} : std::nullopt;
+  }
+  void went_on(std::size_t which) {
+    ++times_[which];
+    ++over_;
+  }
+  [[nodiscard]] std::size_t pending() const {
+    const std::size_t over = over_;
+    return std::min<std::size_t>(begun_, times_.size()) - over;
+  }
+  [[nodiscard]] std::size_t gone_wrong() const {
+    std::size_t wrong = 0;
+    for (const auto& times : times_) wrong += times == 1 ? 0 : 1;
+    return wrong;
+  }
+
+ private:
+  std::vector<std::atomic<unsigned char>> times_;
+  std::atomic<std::size_t> begun_{0};
+  std::atomic<std::size_t> over_{0};
+};
+
+// An executor: whoever comes by runs what is there.
+class run_queue {
+ public:
+  void add(continuation what) {
+    const std::lock_guard hold{lock_};
+    waiting_.push_back(what);
+  }
+  void run_one() {
+    std::optional<continuation> next;
+    {
+      const std::lock_guard hold{lock_};
+      if (waiting_.empty()) return;
+      next = waiting_.front();
+      waiting_.pop_front();
+    }
+    (*next)();
+  }
+
+ private:
+  std::mutex lock_;
+  std::deque<continuation> waiting_;
+};
+
+// Waits that somebody else may stop.
+class stop_box {
+ public:
+  void put(std::stop_source source) {
+    const std::lock_guard hold{lock_};
+    sources_.push_back(std::move(source));
+  }
+  void stop_one() {
+    std::stop_source source{std::nostopstate};
+    {
+      const std::lock_guard hold{lock_};
+      if (sources_.empty()) return;
+      source = std::move(sources_.back());
+      sources_.pop_back();
+    }
+    source.request_stop();
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<std::stop_source> sources_;
+};
+
+// A stream and memory for its work.
+struct line {
+  explicit line(device gpu) : s{gpu} {}
+  stream s;
+  buffer<int> x{s, 1};
+};
+
+struct shared {
+  int devices = device::count();
+  tally awaits{awaits_wanted()};
+  run_queue queue;
+  stop_box stops;
+  std::vector<std::unique_ptr<line>> lines;
+};
+
+detached await(completion c, tally& of, std::size_t me) {
+  static_cast<void>(co_await c.outcome());
+  of.went_on(me);
+}
+
+// Again where it goes on, and then it may be the last owner of the stream, which ends there.
+detached await_twice(std::shared_ptr<line> owner, tally& of, std::size_t me) {
+  co_await owner->s.completion();
+  co_await owner->s.completion();
+  owner.reset();
+  of.went_on(me);
+}
+
+template <class Executor>
+detached await_on(completion c, Executor to, tally& of, std::size_t me) {
+  co_await c.on(to);
+  of.went_on(me);
+}
+
+template <class Wait>
+detached await_with_an_end(Wait wait, std::chrono::nanoseconds limit, tally& of, std::size_t me) {
+  static_cast<void>(co_await wait.within(limit));
+  of.went_on(me);
+}
+
+detached await_or_stop(completion c, std::stop_token token, std::chrono::nanoseconds limit, tally& of, std::size_t me) {
+  static_cast<void>(co_await stop_when(c, std::move(token), limit));
+  of.went_on(me);
+}
+
+detached await_value(future<buffer<int>> value, tally& of, std::size_t me) {
+  const buffer<int> given = co_await std::move(value);
+  of.went_on(me);
+}
+
+task<void> as_task(completion c, completion d) {
+  co_await c;
+  co_await d;
+}
+
+// A waiter that is taken back, or told meanwhile.
+void take_back_or_be_told(const completion& c, tally& of, std::size_t me) {
+  struct waiter : detail::completion_waiter {
+    std::atomic<bool> over{false};
+  } who;
+  who.told = [](detail::completion_waiter& self, errc) noexcept { static_cast<waiter&>(self).over = true; };
+  detail::lane& where = *detail::completion_access::where(c);
+  if (detail::add_waiter(where, detail::completion_access::ticket(c), who) && !detail::take_back(where, who)) {
+    while (!who.over) std::this_thread::yield();
+  }
+  of.went_on(me);
+}
+
+// What one thread does.
+class worker {
+ public:
+  worker(shared& all, unsigned seed) : all_{all}, random_{seed} {}
+
+  void run() {
+    while (const auto me = all_.awaits.begin()) {
+      if (any(100) == 0) renew();
+      line& here = any(3) == 0 ? *all_.lines[any(all_.lines.size())] : *mine_;
+      const stream& s = here.s;
+      if (any(2) == 0) fill(s, here.x, static_cast<int>(*me));
+      do_something(s, *me);
+      do_something_else(s);
+      // A stream has no room for any number of things to do.
+      if (any(20) == 0 || ++steps_ % 100 == 0) held_.reset();
+      while (all_.awaits.pending() > 2'000) help();
+    }
+    held_.reset();
+    mine_->s.sync();
+  }
+
+ private:
+  std::size_t any(std::size_t below) { return random_() % below; }
+  device some_device() { return device{static_cast<int>(any(static_cast<std::size_t>(all_.devices)))}; }
+  std::chrono::nanoseconds some_time() { return any(2) == 0 ? 1h : std::chrono::microseconds{any(50)}; }
+
+  // The stream ends with all that is awaited there.
+  void renew() {
+    mine_ = std::make_shared<line>(some_device());
+    held_.reset();
+    if (any(3) == 0) held_.emplace(mine_->s);
+  }
+
+  void help() {
+    held_.reset();
+    all_.queue.run_one();
+    all_.stops.stop_one();
+    std::this_thread::yield();
+  }
+
+  void do_something(const stream& s, std::size_t me) {
+    tally& of = all_.awaits;
+    const auto on_queue = [&queue = all_.queue](continuation what) { queue.add(what); };
+    const auto on_nothing = [](continuation) { throw std::runtime_error{"full"}; };
+    switch (any(13)) {
+      case 0: await(s.completion(), of, me); break;
+      case 1: await_twice(mine_, of, me); break;
+      case 2: await_on(s.completion(), on_queue, of, me); break;
+      case 3: await_on(s.completion(), on_nothing, of, me); break;
+      case 4: s.completion().then([&of, me] { of.went_on(me); }); break;
+      case 5: s.completion().then(on_queue, [&of, me](errc) { of.went_on(me); }); break;
+      case 6: take_back_or_be_told(s.completion(), of, me); break;
+      case 7: await_with_an_end(s.completion(), some_time(), of, me); break;
+      case 8: await_with_an_end(when_any(mine_->s.completion(), s.completion()), some_time(), of, me); break;
+      case 9: await_with_an_end(when_all(mine_->s.completion(), s.completion()), some_time(), of, me); break;
+      case 10: await_value(s.enqueue_async([&] { return buffer<int>{s, 1}; }), of, me); break;
+      case 11: {
+        const event e = s.record();
+        await(e.completion(), of, me);
+        break;
+      }
+      default: {
+        std::stop_source source;
+        await_or_stop(s.completion(), source.get_token(), some_time(), of, me);
+        if (any(2) == 0) {
+          all_.stops.put(std::move(source));
+        } else {
+          source.request_stop();
+        }
+      }
+    }
+  }
+
+  void do_something_else(const stream& s) {
+    const completion c = s.completion();
+    switch (any(10)) {
+      case 0: static_cast<void>(c.done()); break;
+      case 1: static_cast<void>(c.status()); break;
+      case 2: static_cast<void>(c.wait_for(std::chrono::microseconds{any(20)})); break;
+      case 3: static_cast<void>(poll_completions(some_device())); break;
+      case 4: static_cast<void>(s.record().completion()); break;
+      case 5: static_cast<void>(s.enqueue_async([&] { return buffer<int>{s, 1}; })); break;
+      case 6:
+        if (!held_) c.wait();
+        break;
+      case 7:
+        if (!held_) sync_wait(as_task(c, mine_->s.completion()));
+        break;
+      case 8: all_.stops.stop_one(); break;
+      default: all_.queue.run_one(); break;
+    }
+  }
+
+  shared& all_;
+  std::mt19937 random_;
+  std::shared_ptr<line> mine_ = std::make_shared<line>(some_device());
+  std::optional<gate> held_;
+  unsigned steps_ = 0;
+};
+
+// Once as it comes, and once with points that are asked.
+class CompletionThreads : public ::testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Ways, CompletionThreads, ::testing::Values(false, true),
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
+
+TEST_P(CompletionThreads, EachAwaitGoesOnOnce) {
+  std::optional<failing_table> calls;
+  if (GetParam()) calls.emplace();
+  shared all;
+  for (int i = 0; i < 4; ++i) all.lines.push_back(std::make_unique<line>(device{i % all.devices}));
+  std::vector<std::jthread> workers;
+  for (unsigned i = 0; i < threads; ++i) {
+    workers.emplace_back([&all, i] { worker{all, i}.run(); });
+  }
+  workers.clear();
+  while (all.awaits.pending() != 0) {
+    all.queue.run_one();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(all.awaits.gone_wrong(), 0U);
+  for (int i = 0; i < all.devices; ++i) {
+    while (!detail::reactor::of(i).is_idle()) std::this_thread::yield();
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,113 @@
+// stop_test.cpp - awaits that a stop token ends.
+#include <weir/completion/completion.hpp>
+#include <weir/completion/stop.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/completion/when.hpp>
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "support/completion_ways.hpp"
+#include "support/detached.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using test::detached;
+using test::gate;
+using namespace std::chrono_literals;
+
+class Stop : public test::completion_ways {
+ protected:
+  stream t{gpu};
+};
+INSTANTIATE_TEST_SUITE_P(Ways, Stop, ::testing::Values(false, true), test::name_of_way);
+
+TEST_P(Stop, EndsAWaitAndNotTheWork) {
+  gate held{s};
+  const completion c = s.completion();
+  std::stop_source source;
+  const std::jthread stops{[&] { source.request_stop(); }};
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{}, 1ms)), awaited::late);
+  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token())), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), std::nullopt);
+  EXPECT_EQ(sync_wait(stop_when(when_any(c, c), std::stop_token{}, 1ms)), std::nullopt);
+  held.open();
+  EXPECT_EQ(sync_wait(stop_when(c, std::stop_token{})), awaited::done);
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token())), awaited::done);
+  EXPECT_EQ(sync_wait(stop_when(when_any(c, c), source.get_token())), 0U);
+}
+
+// Of what has been already when a wait begins the work comes first, then the stop, then the time.
+TEST_P(Stop, ThatWasRequestedComesBeforeTimeThatHasPassed) {
+  gate held{s};
+  const completion c = s.completion();
+  std::stop_source source;
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::late);
+  source.request_stop();
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::stopped);
+  EXPECT_EQ(sync_wait(stop_when(when_all(c, c), source.get_token(), -1s)), awaited::stopped);
+  held.open();
+  c.wait();
+  EXPECT_EQ(sync_wait(stop_when(c, source.get_token(), 0s)), awaited::done);
+}
+
+// What is awaited is a value: each await is one of its own.
+TEST_P(Stop, WaitsWithAnEndMayBeAwaitedAgain) {
+  gate held{s};
+  const completion c = s.completion();
+  const auto soon = c.within(1ms);
+  const auto either = when_any(c, t.completion()).within(1h);
+  std::stop_source source;
+  source.request_stop();
+  const auto stops = stop_when(c, source.get_token());
+  EXPECT_FALSE(sync_wait(soon));
+  EXPECT_FALSE(sync_wait(soon));
+  EXPECT_EQ(sync_wait(either), 1U);
+  EXPECT_EQ(sync_wait(stops), awaited::stopped);
+  EXPECT_EQ(sync_wait(stops), awaited::stopped);
+  held.open();
+  c.wait();
+  EXPECT_TRUE(sync_wait(soon));
+  EXPECT_EQ(sync_wait(either), 0U);
+  EXPECT_EQ(sync_wait(stops), awaited::done);
+}
+
+TEST_P(Stop, DoesNotResumeInsideOfTheRequest) {
+  gate held{s};
+  std::stop_source source;
+  std::promise<std::thread::id> resumed;
+  [](completion c, std::stop_token token, std::promise<std::thread::id>& told) -> detached {
+    static_cast<void>(co_await stop_when(c, token));
+    told.set_value(std::this_thread::get_id());
+  }(s.completion(), source.get_token(), resumed);
+  source.request_stop();
+  EXPECT_NE(resumed.get_future().get(), std::this_thread::get_id());
+  held.open();
+}
+
+TEST_P(Stop, RacesWithTheEndAndWithDeadlines) {
+  for (int i = 0; i < 200; ++i) {
+    gate held{s};
+    const completion c = s.completion();
+    std::stop_source source;
+    const std::jthread opens{[&] { held.open(); }};
+    const std::jthread stops{[&] { source.request_stop(); }};
+    static_cast<void>(
+        sync_wait(stop_when(when_all(c, t.completion()), source.get_token(), std::chrono::microseconds{i})));
+    static_cast<void>(sync_wait(stop_when(c, source.get_token())));
+    c.wait();
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,211 @@
+// deferred_exit_test.cpp - what is left to weir's own thread when the process ends.
+#include <weir/memory/buffer.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/device/green_context.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/managed_buffer.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "support/child.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver_table;
+using detail::failing_table;
+using test::gate;
+
+// A process that hangs at its end is killed, and its test fails.
+constexpr unsigned seconds_to_end = 30;
+
+// Keeps its device busy for the rest of the process. Tools that look for leaks find them here.
+stream* volatile held_up = nullptr;
+gate* volatile held = nullptr;
+void hold_for_ever(device gpu) {
+  held_up = new stream{gpu};
+  held = new gate{*held_up};
+}
+
+using pinned_memory = std::optional<pinned_buffer<int>>;
+
+void use(device gpu, pinned_memory& memory) {
+  const stream s{gpu};
+  fill(s, memory.emplace(10), 1);
+  s.sync();
+}
+
+// Whose destructors make calls of the driver.
+struct belongings {
+  explicit belongings(device gpu) : s{gpu}, mark{s.record()}, memory{s, 10} {}
+
+  stream s;
+  event mark;
+  buffer<int> memory;
+};
+
+// A driver gives such memory back when its device has nothing left to do, which here is never, and may answer nobody else
+// meanwhile.
+TEST(DeferredExit, WaitsForNoDeviceThatWeirsThreadWaitsFor) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    const device gpu;
+    const auto* const calls = new failing_table;
+    static belongings end_last{gpu};
+    pinned_memory memory;
+    use(gpu, memory);
+    static belongings end_first{gpu};
+    hold_for_ever(gpu);
+    memory.reset();
+    while (calls->count(&driver_table::cuMemFreeHost) == 0) std::this_thread::yield();
+    return true;
+  });
+}
+
+TEST(DeferredExit, WaitsForNoDeviceWhereMemoryIsDroppedLast) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    const device gpu;
+    static belongings end_last{gpu};
+    static pinned_memory dropped_at_exit;
+    use(gpu, dropped_at_exit);
+    pinned_memory dropped_now;
+    use(gpu, dropped_now);
+    hold_for_ever(gpu);
+    dropped_now.reset();
+    return true;
+  });
+}
+
+// Another thread waits in the driver for what never ends.
+TEST(DeferredExit, WaitsForNoDeviceThatAnotherThreadWaitsFor) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    static const device gpu;
+    // What is never destroyed is reached from a static: for tools that look for leaks.
+    static const failing_table* volatile calls = new failing_table;
+    static pinned_memory dropped_at_exit;
+    use(gpu, dropped_at_exit);
+    static pinned_memory* volatile closed = new pinned_memory;
+    use(gpu, *closed);
+    hold_for_ever(gpu);
+    std::thread{[] { (*closed)->close(); }}.detach();
+    while (calls->count(&driver_table::cuMemFreeHost) == 0) std::this_thread::yield();
+    return true;
+  });
+}
+
+TEST(DeferredExit, WaitsForNoDeviceWhereManagedMemoryIsDropped) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    const device gpu;
+    if (gpu.attribute(device_attribute::managed_memory) == 0) return true;
+    static std::optional<managed_buffer<int>> memory{std::in_place, 10};
+    hold_for_ever(gpu);
+    return true;
+  });
+}
+
+TEST(DeferredExit, WaitsForNoDeviceWhereAGreenContextIsDropped) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    const device gpu;
+    static const green_context part{sm_part::of(gpu)};
+    static const stream in_part{part};
+    hold_for_ever(gpu);
+    return true;
+  });
+}
+
+// Nor for a device where objects of the program's are ended all the while.
+TEST(DeferredExit, WaitsForNoDeviceBesideClosuresThatOthersDrop) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    static const device gpu;
+    static std::atomic<int> rounds{0};
+    std::thread{[] {
+      try {
+        for (const stream s{gpu};; ++rounds) {
+          launch_host(s, [held = std::make_shared<int>(1)] {});
+          s.sync();
+        }
+      } catch (const std::exception&) {
+        // The driver has gone.
+      }
+    }}.detach();
+    hold_for_ever(gpu);
+    pinned_memory in_use{std::in_place, 10};
+    fill(*held_up, *in_use, 1);
+    in_use.reset();
+    while (rounds < 10) std::this_thread::yield();
+    return true;
+  });
+}
+
+// Destroyed after all that anything of weir leaves for the end of the process.
+struct freed_by_now {
+  freed_by_now() = default;
+  freed_by_now(const freed_by_now&) = delete;
+  freed_by_now& operator=(const freed_by_now&) = delete;
+  ~freed_by_now() {
+    if (calls == nullptr) return;
+    if (calls->count(&driver_table::cuMemFreeHost) != 2 || deferred_count() != 0) std::_Exit(3);
+  }
+
+  failing_table* calls = nullptr;
+};
+freed_by_now last_of_all;
+
+// For tools that look for leaks: what nothing uses is given back, however late it was dropped.
+TEST(DeferredExit, GivesBackWhatNothingUses) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    last_of_all.calls = new failing_table;
+    static pinned_memory dropped_last;
+    use(device{}, dropped_last);
+    pinned_memory memory;
+    use(device{}, memory);
+    memory.reset();
+    drain_deferred();
+    return true;
+  });
+}
+
+// Threads that nobody stops go on dropping memory, and leaving that to weir's, while the process ends.
+TEST(DeferredExit, WaitsForNoMoreThanThereIs) {
+  test::in_a_fresh_process([] {
+    alarm(4 * seconds_to_end);  // all that there is may be a lot where processors are few
+    static const device gpu;
+    static std::atomic<int> rounds{0};
+    for (int i = 0; i < 2; ++i) {
+      std::thread{[] {
+        try {
+          for (pinned_memory memory;; ++rounds) use(gpu, memory);
+        } catch (const std::exception&) {
+          // The driver has gone.
+        }
+      }}.detach();
+    }
+    while (rounds < 100) std::this_thread::yield();
+    return true;
+  });
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,169 @@
+// deferred_exit_within_test.cpp - the end of the process, called on weir's own thread by what a closure holds.
+#include <weir/core/deferred.hpp>
+#include <weir/device/device.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <gnu/libc-version.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "support/child.hpp"
+#include "support/yield_for.hpp"
+
+namespace weir {
+namespace {
+
+// A process that hangs at its end is killed, and its test fails.
+constexpr unsigned seconds_to_end = 30;
+
+using std::chrono::milliseconds;
+using test::yield_for;
+
+constexpr milliseconds a_while{50};
+
+std::atomic<bool> may_exit{false};
+std::atomic<bool> exits{false};
+
+struct exits_at_its_end {
+  explicit exits_at_its_end(int with) : status{with} {}
+  exits_at_its_end(const exits_at_its_end&) = delete;
+  exits_at_its_end& operator=(const exits_at_its_end&) = delete;
+  ~exits_at_its_end() {
+    while (!may_exit) std::this_thread::yield();
+    exits = true;
+    std::exit(status);
+  }
+  int status;
+};
+
+// A process ends once: this thread does not end it too.
+[[noreturn]] void exit_on_weirs_thread() {
+  const stream s{device{}};
+  launch_host(s, [held = std::make_shared<exits_at_its_end>(0)] {});
+  s.sync();
+  for (;;) ::pause();
+}
+
+// A static whose thread drains, and is joined at the end of the process.
+template <class Body>
+struct joins {
+  explicit joins(Body body) : other{body} {}
+  joins(const joins&) = delete;
+  joins& operator=(const joins&) = delete;
+  ~joins() { other.join(); }
+  std::thread other;
+};
+
+// There is something to wait for.
+void await_left() {
+  while (deferred_count() == 0) std::this_thread::yield();
+}
+
+TEST(DeferredExitWithin, EndsTheWaitOfAThreadThatIsJoined) {
+  test::in_a_fresh_process([]() -> bool {
+    alarm(seconds_to_end);
+    static const joins waits{[] {
+      await_left();
+      may_exit = true;
+      drain_deferred();
+    }};
+    exit_on_weirs_thread();
+  });
+}
+
+TEST(DeferredExitWithin, LeavesNothingToWaitForAfterwards) {
+  test::in_a_fresh_process([]() -> bool {
+    alarm(seconds_to_end);
+    static const joins waits{[] {
+      std::optional<pinned_buffer<int>> memory{std::in_place, 1};
+      may_exit = true;
+      while (!exits) std::this_thread::yield();
+      yield_for(a_while);
+      memory.reset();
+      drain_deferred();
+      while (deferred_count() != 0) std::this_thread::yield();
+    }};
+    exit_on_weirs_thread();
+  });
+}
+
+std::atomic<bool> newer_is_going{false};
+std::atomic<bool> newer_is_gone{false};
+struct newer_static {
+  newer_static() = default;
+  newer_static(const newer_static&) = delete;
+  newer_static& operator=(const newer_static&) = delete;
+  ~newer_static() {
+    newer_is_going = true;
+    yield_for(a_while);
+    newer_is_gone = true;
+  }
+};
+struct older_static {
+  older_static() = default;
+  older_static(const older_static&) = delete;
+  older_static& operator=(const older_static&) = delete;
+  ~older_static() {
+    if (!newer_is_gone) std::_Exit(3);
+  }
+};
+struct newest_static {
+  newest_static() = default;
+  newest_static(const newest_static&) = delete;
+  newest_static& operator=(const newest_static&) = delete;
+  ~newest_static() { may_exit = true; }
+};
+
+// The main thread comes to its own end meanwhile.
+TEST(DeferredExitWithin, IsNotBegunOnceMoreByTheMainThread) {
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    static const older_static older;
+    static const newer_static newer;
+    may_exit = true;
+    const stream s{device{}};
+    launch_host(s, [held = std::make_shared<exits_at_its_end>(0)] {});
+    s.sync();
+    while (!newer_is_going) std::this_thread::yield();
+    return false;
+  });
+}
+
+// Newer C libraries do not let a second exit() begin at all.
+bool is_exit_locked() {
+  int minor = 0;
+  return std::sscanf(::gnu_get_libc_version(), "2.%d", &minor) == 1 && minor >= 41;
+}
+
+// Statics are destroyed by one thread, and with its status.
+TEST(DeferredExitWithin, IsLeftToWhoeverEndsTheProcessAlready) {
+  if (is_exit_locked()) GTEST_SKIP() << "the C library hangs, whatever weir does";
+  test::in_a_fresh_process([] {
+    alarm(seconds_to_end);
+    const stream s{device{}};
+    launch_host(s, [held = std::make_shared<int>(1)] {});
+    s.sync();
+    drain_deferred();  // weir's thread is there before all statics
+    static const older_static older;
+    static const newer_static newer;
+    static const newest_static newest;
+    launch_host(s, [held = std::make_shared<exits_at_its_end>(1)] {});
+    s.sync();
+    return true;
+  });
+}
+
+}  // namespace
+}  // namespace weir

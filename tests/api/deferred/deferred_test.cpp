@@ -1,0 +1,284 @@
+// deferred_test.cpp - destruction that waits for a better moment: in host functions, in captures, in use.
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/device/context.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/memory_pool.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "api/core/guard.hpp"
+#include "support/fault_table.hpp"
+#include "support/foreign_capture.hpp"
+#include "support/gate.hpp"
+#include "support/unraised.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using detail::driver_table;
+using detail::failing_table;
+using test::gate;
+using test::unraised_errors;
+
+class Deferred : public ::testing::Test {
+ protected:
+  Deferred() { drain_deferred(); }
+
+  device gpu;
+  stream s{gpu};
+};
+
+TEST_F(Deferred, WithNothingToDoThereIsNothingToWaitFor) {
+  EXPECT_EQ(deferred_count(), 0u);
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0u);
+}
+
+// Rule 75: a destruction in a host function makes its driver call elsewhere.
+TEST_F(Deferred, DestructionsInHostFunctionsHappenElsewhere) {
+  auto mark = std::make_unique<event>(gpu);
+  auto memory = std::make_unique<buffer<int>>(s, 10);
+  auto owner = std::make_unique<stream>(gpu);
+  const failing_table calls;
+  std::size_t left = 0;
+  launch_host(s, [&] {
+    const detail::capture_mark capture;  // keeps the frees from being done meanwhile
+    memory.reset();
+    left = deferred_count();
+    mark.reset();
+    owner.reset();
+    drain_deferred();  // does nothing here, and does not wait
+  });
+  s.sync();
+  drain_deferred();
+  EXPECT_GE(left, 1u);
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(calls.count(&driver_table::cuEventDestroy_v2), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// Rule 115: frees would break a capture; they wait until it has ended.
+TEST_F(Deferred, FreesWaitForTheEndOfCaptures) {
+  std::optional<buffer<int>> memory{std::in_place, s, 10};
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
+  std::optional<context> kept{gpu};
+  const failing_table calls;
+  {
+    const detail::capture_mark capture;
+    memory.reset();
+    pinned.reset();
+    kept.reset();
+    EXPECT_EQ(deferred_count(), 3u);
+    drain_deferred();  // returns: these wait for the capture
+    EXPECT_EQ(deferred_count(), 3u);
+    EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 0);
+    EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
+    EXPECT_EQ(calls.count(&driver_table::cuDevicePrimaryCtxRelease_v2), 0);
+  }
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuDevicePrimaryCtxRelease_v2), 1);
+}
+
+// Streams and events are no frees: a capture does not mind them.
+TEST_F(Deferred, StreamsAndEventsGoAtOnceDuringCaptures) {
+  const detail::capture_mark capture;
+  const failing_table calls;
+  { const event e{gpu}; }
+  { const stream t{gpu}; }
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(calls.count(&driver_table::cuEventDestroy_v2), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// What weir's own thread does harms no capture that was begun past weir, in any mode.
+TEST_F(Deferred, FreesOnWeirsThreadBreakNoCapture) {
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
+  stream t{gpu};
+  fill(t, *pinned, 1);
+  t.sync();
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
+  const failing_table calls;
+  pinned.reset();
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
+  EXPECT_TRUE(foreign.end());
+}
+
+// A mark in a stream that captures would be a part of the capture, and a look at it its end.
+TEST_F(Deferred, MemoryThatAStreamInACaptureHasUsedIsFreedAfterIt) {
+  std::optional<pinned_buffer<int>> pinned{std::in_place, 10};
+  fill(s, *pinned, 1);
+  s.sync();
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
+  const failing_table calls;
+  pinned.reset();
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 0);
+  EXPECT_EQ(deferred_count(), 1u);
+  EXPECT_TRUE(foreign.end());
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeHost), 1);
+}
+
+// N9: with the stream that it began in a capture would end unheard.
+TEST_F(Deferred, AStreamThatCapturesGoesAfterItsCapture) {
+  for (const bool by_close : {false, true}) {
+    std::optional<stream> owner{std::in_place, gpu};
+    CUstream_st* const handle = owner->get();
+    test::foreign_capture foreign{stream_ref{handle}};
+    const failing_table calls;
+    if (by_close) owner->close();
+    owner.reset();
+    drain_deferred();  // returns: it waits for the capture
+    EXPECT_EQ(deferred_count(), 1u);
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
+    EXPECT_TRUE(foreign.end());
+    drain_deferred();
+    EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+  }
+}
+
+// One that has joined and been joined may end its scope while the capture goes on; what it captured stays.
+TEST_F(Deferred, AStreamThatJoinedACaptureMayGoBeforeItsEnd) {
+  test::foreign_capture foreign{s};
+  const failing_table calls;
+  {
+    const stream joined{gpu};
+    joined.wait(s);
+    launch_host(joined, [] {});
+    s.wait(joined);
+  }
+  abi::CUgraph const graph = foreign.take();
+  ASSERT_NE(graph, nullptr);
+  std::size_t nodes = 0;
+  EXPECT_EQ(driver().cuGraphGetNodes(graph, nullptr, &nodes), abi::CUDA_SUCCESS);
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  drain_deferred();
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// Nothing can be saved of a capture that is broken: the stream goes at once.
+TEST_F(Deferred, AStreamInABrokenCaptureGoesAtOnce) {
+  std::optional<stream> owner{std::in_place, gpu};
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(owner->get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+            abi::CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuStreamQuery(owner->get()), abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  const failing_table calls;
+  owner.reset();
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+// A capture takes the memory for none that it could free, so the free waits for its end; also that of memory which
+// another stream has used, for which the capturing stream would have to wait.
+TEST_F(Deferred, ABufferWhoseStreamCapturesIsFreedAfterTheCapture) {
+  const memory_pool pool{gpu};
+  const stream t{gpu};
+  const unraised_errors unraised;
+  for (const bool used_elsewhere : {false, true}) {
+    std::optional<buffer<int>> memory{std::in_place, pool, s, 1000};
+    if (used_elsewhere) fill(t, *memory, 1);
+    gpu.sync();
+    test::foreign_capture foreign{s};
+    memory.reset();
+    drain_deferred();  // returns: it waits for the capture
+    EXPECT_EQ(deferred_count(), 1u);
+    EXPECT_TRUE(foreign.end());
+    drain_deferred();
+    s.sync();
+    EXPECT_EQ(deferred_count(), 0u);
+    EXPECT_EQ(pool.usage().used, 0u);
+  }
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// Nothing of it is in the graph, where the capture has not made it.
+TEST_F(Deferred, ABufferOfElsewhereIsFreedAfterTheCapture) {
+  const memory_pool pool{gpu};
+  const unraised_errors unraised;
+  std::optional<buffer<int>> memory{std::in_place, pool, s, 10};
+  const graph g = capture(s, [&] {
+    memory.reset();
+    EXPECT_EQ(deferred_count(), 1u);
+  });
+  EXPECT_EQ(g.node_count(), 0u);
+  drain_deferred();
+  s.sync();
+  EXPECT_EQ(pool.usage().used, 0u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// Nothing is put off there, for weir knows of no such capture; and a driver ends one beside which memory is freed, unless the
+// thread says that it knows what it does.
+TEST_F(Deferred, ABufferMayGoBesideACaptureThatWasBegunPastWeir) {
+  const memory_pool pool{gpu};
+  stream t{gpu};
+  const unraised_errors unraised;
+  for (const auto mode : {abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, abi::CU_STREAM_CAPTURE_MODE_GLOBAL}) {
+    std::optional<buffer<int>> memory{std::in_place, pool, t, 1000};
+    std::optional<buffer<int>> of_another_thread{std::in_place, pool, t, 1000};
+    buffer<int> closed{pool, t, 1000};
+    t.sync();
+    test::foreign_capture foreign{s, mode};
+    memory.reset();
+    std::thread{[&] { of_another_thread.reset(); }}.join();
+    closed.close();
+    EXPECT_TRUE(foreign.end());
+    t.sync();
+    EXPECT_EQ(pool.usage().used, 0u);
+  }
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+TEST_F(Deferred, DrainingWaitsForPinnedMemoryInUse) {
+  gate held{s};
+  {
+    pinned_buffer<unsigned> pinned{10};
+    fill(s, pinned, 1u);
+  }
+  EXPECT_EQ(deferred_count(), 1u);
+  std::thread opener{[&] { held.open(); }};
+  drain_deferred();
+  opener.join();
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_TRUE(s.done());
+}
+
+TEST_F(Deferred, ManyThreadsMayLeaveAndDrain) {
+  const unraised_errors unraised;
+  gate held{s};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        pinned_buffer<unsigned> pinned{10};
+        fill(s, pinned, 1u);
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(deferred_count(), 80u);
+  held.open();
+  threads.clear();
+  for (int i = 0; i < 4; ++i) threads.emplace_back([] { drain_deferred(); });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(deferred_count(), 0u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,189 @@
+// lost_context_test.cpp - what is left when the device has failed: codes, callbacks, closures, destructors. A process
+// loses its device once, so each test has its own; and only the embedded driver's can be made to fail on request.
+#include <weir/memory/buffer.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/core/error.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/kernel/launch.hpp>
+#include <weir/kernel/module.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/kernel/program.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "embedded/engine/waiting.hpp"
+#include "embedded/model/core/process.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+#include "support/unraised.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using test::failure_of;
+using test::fate;
+using test::gate;
+using test::result_of;
+using test::unraised_errors;
+using test::witness;
+
+struct failing_work {
+  void run() noexcept { embedded::engine::fail_device(abi::CUDA_ERROR_ILLEGAL_ADDRESS); }
+};
+
+// Work of the stream that fails as a kernel with a bad pointer does.
+void queue_failure(const stream& s) {
+  embedded::model::this_process().streams.find(s.get())->submit(embedded::engine::make_operation(failing_work{}));
+}
+
+class LostContext : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device{}.is_embedded()) GTEST_SKIP() << "a GPU's context is not lost on request";
+  }
+};
+
+// Rules 41 and 43: an error is told by every look at the stream, and never taken for "not done".
+TEST_F(LostContext, EveryLookTellsTheError) {
+  test::in_a_fresh_process([] {
+    const stream s{device{}};
+    const event before{device{}};
+    gate held{s};
+    queue_failure(s);
+    const event behind = s.record();
+    if (!WEIR_HOLDS(s.try_done() == errc::not_ready) || !WEIR_HOLDS(!behind.done())) return false;
+    held.open();
+    const auto failure = failure_of([&] { s.sync(); });
+    return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) &&
+           WEIR_HOLDS(failure->advice().find("context is lost") != std::string::npos) &&
+           WEIR_HOLDS(s.try_done() == errc::illegal_address) &&
+           WEIR_HOLDS(result_of([&] { static_cast<void>(s.done()); }) == errc::illegal_address) &&
+           WEIR_HOLDS(result_of([&] { behind.sync(); }) == errc::illegal_address) &&
+           WEIR_HOLDS(behind.try_done() == errc::illegal_address) &&
+           WEIR_HOLDS(result_of([&] { static_cast<void>(s.sync_for(std::chrono::hours{1})); }) ==
+                      errc::illegal_address) &&
+           WEIR_HOLDS(device{}.primary_context().status() == errc::illegal_address) &&
+           WEIR_HOLDS(result_of([] { device{}.sync(); }) == errc::illegal_address);
+  });
+}
+
+// Nothing new can be made or queued, and nothing half-made stays.
+TEST_F(LostContext, LaterCallsAnswerIt) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    const stream s{gpu};
+    const stream t{gpu};
+    pinned_buffer<int> pinned{4};
+    const event e{gpu};
+    queue_failure(s);
+    static_cast<void>(result_of([&] { s.sync(); }));
+    const auto lost = errc::illegal_address;
+    return WEIR_HOLDS(result_of([&] { const stream made{gpu}; }) == lost) &&
+           WEIR_HOLDS(result_of([&] { const event made{gpu}; }) == lost) && WEIR_HOLDS(result_of([&] {
+                                                                                         const buffer<int> made{t, 4};
+                                                                                       }) == lost) &&
+           WEIR_HOLDS(result_of([&] { t.record(e); }) == lost) && WEIR_HOLDS(result_of([&] { t.wait(s); }) == lost) &&
+           WEIR_HOLDS(result_of([&] { copy(t, pinned.data(), pinned.data() + 1, 1); }) == lost);
+  });
+}
+
+// Rule 65: a callback comes exactly once, with the status; rule 66: a host function does not run, and its closure is
+// destroyed exactly once.
+TEST_F(LostContext, CallbacksComeAndHostFunctionsDoNot) {
+  test::in_a_fresh_process([] {
+    const stream s{device{}};
+    fate callback;
+    fate function;
+    fate once;
+    std::vector<errc> answers;
+    gate held{s};
+    queue_failure(s);
+    add_callback(s, [&answers, w = witness{callback}](errc status) {
+      w.ran();
+      answers.push_back(status);
+    });
+    launch_host(s, [w = witness{function}] { w.ran(); });
+    launch_host_once(s, [w = witness{once}] { w.ran(); });
+    held.open();
+    static_cast<void>(result_of([&] { s.sync(); }));
+    // Which does not wait for what comes behind the failure.
+    while (callback.destructions + function.destructions + once.destructions < 3) std::this_thread::yield();
+    return WEIR_HOLDS(callback.runs == 1) && WEIR_HOLDS(answers == std::vector{errc::illegal_address}) &&
+           WEIR_HOLDS(function.runs == 0) && WEIR_HOLDS(once.runs == 0) && WEIR_HOLDS(callback.destructions == 1) &&
+           WEIR_HOLDS(function.destructions == 1) && WEIR_HOLDS(once.destructions == 1);
+  });
+}
+
+// Rule 160: all that is left can be destroyed, and no destructor throws, hangs or ends the process.
+TEST_F(LostContext, EverythingCanStillBeDestroyed) {
+  test::in_a_fresh_process([] {
+    const unraised_errors unraised;
+    const device gpu;
+    std::optional<stream> s{std::in_place, gpu};
+    std::optional<stream> t{std::in_place, gpu};
+    std::optional<buffer<int>> x{std::in_place, *s, 100};
+    std::optional<pinned_buffer<int>> pinned{std::in_place, 100};
+    std::optional<event> e{s->record()};
+    std::optional<context> kept{gpu};
+    t->wait(*s);
+    copy(*t, *x, *pinned);
+    queue_failure(*s);
+    static_cast<void>(result_of([&] { s->sync(); }));
+    s.reset();
+    x.reset();
+    t.reset();
+    pinned.reset();
+    e.reset();
+    kept.reset();
+    drain_deferred();
+    for (const error& each : unraised.errors()) {
+      if (!WEIR_HOLDS(each.result() == errc::illegal_address)) return false;
+    }
+    return WEIR_HOLDS(deferred_count() == 0);
+  });
+}
+
+// Rule 162: shutdown closes even if the wait failed, and reports what the work failed with.
+TEST_F(LostContext, ShutdownReportsTheWorksErrorAndCloses) {
+  test::in_a_fresh_process([] {
+    stream s{device{}};
+    queue_failure(s);
+    const auto failure = failure_of([&] { s.shutdown(); });
+    return WEIR_HOLDS(failure && failure->result() == errc::illegal_address) && WEIR_HOLDS(s.closed());
+  });
+}
+
+// Only the far end of the array is touched, which is beyond the page that ends the stack.
+TEST_F(LostContext, AKernelsArrayMayNotBeLargerThanItsStack) {
+  test::in_a_fresh_process([] {
+    const device gpu;
+    const stream s{gpu};
+    const module code = program{R"(
+      extern "C" __global__ void have_a_large_array(int* x) {
+        volatile char part[1 << 20];
+        part[threadIdx.x] = 1;
+        __syncthreads();
+        *x = part[0];
+      }
+    )"}
+                            .compile(gpu);
+    const buffer<int> x{s, 1};
+    launch(s, {.grid = {2}, .block = {64}}, code.kernel("have_a_large_array"), x.data());
+    return WEIR_HOLDS(result_of([&] { s.sync(); }) == errc::illegal_address);
+  });
+}
+
+}  // namespace
+}  // namespace weir

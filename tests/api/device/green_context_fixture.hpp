@@ -1,0 +1,17 @@
+// green_context_fixture.hpp - a device to take parts of.
+#pragma once
+
+#include <weir/device/green_context.hpp>
+
+#include <gtest/gtest.h>
+
+namespace weir::test {
+
+class green_context_fixture : public ::testing::Test {
+ protected:
+  [[nodiscard]] sm_part some(unsigned least = 16) const { return sm_part::of(gpu).split(1, least).groups.at(0); }
+
+  device gpu;
+};
+
+}  // namespace weir::test

@@ -1,0 +1,134 @@
+// ipc_event_test.cpp - events of two processes.
+#include <weir/event/ipc_event.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <chrono>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+#include "support/peer.hpp"
+
+namespace weir {
+namespace {
+
+using test::failure_of;
+using test::gate;
+using test::result_of;
+
+// There is no timing between processes: such an event is not one of those whose time can be asked for (rule 49).
+static_assert(!std::is_convertible_v<ipc_event, timed_event_ref>);
+static_assert(std::is_convertible_v<ipc_event, event_ref>);
+static_assert(!std::is_copy_constructible_v<ipc_event> && std::is_nothrow_move_constructible_v<ipc_event>);
+
+// Makes an event and gives its name; then, as it is asked: 'r' records it behind a held stream, 'o' opens that, 's' waits
+// for the event, 'd' says whether it is done. Each is answered.
+WEIR_PEER_ROLE(event_maker) {
+  const stream s{device{}};
+  const ipc_event made{device{}};
+  test.send(made.handle());
+  gate held{s};  // only now: a GPU's driver makes such an event when the device has no work
+  for (char ask = 0; test.try_receive(ask);) {
+    bool answer = true;
+    if (ask == 'r') s.record(made);
+    if (ask == 'o') held.open();
+    if (ask == 's') made.sync();
+    if (ask == 'd') answer = made.done();
+    test.send(answer);
+  }
+}
+
+class IpcEvent : public ::testing::Test {
+ protected:
+  bool ask(char what) const {
+    maker_.send(what);
+    return maker_.receive<bool>();
+  }
+
+  device gpu_;
+  test::peer maker_{"event_maker"};
+  ipc_event_handle handle_ = maker_.receive<ipc_event_handle>();
+  ipc_event opened_ = ipc_event::open(handle_, gpu_);
+};
+
+TEST_F(IpcEvent, IsDoneBeforeItWasEverRecorded) {
+  EXPECT_TRUE(opened_.done());
+  opened_.sync();
+  EXPECT_TRUE(opened_.opened());
+  EXPECT_EQ(opened_.device(), gpu_);
+}
+
+TEST_F(IpcEvent, StreamsAndHostWaitForTheOtherProcess) {
+  const stream s{gpu_};
+  ask('r');
+  EXPECT_FALSE(opened_.done());
+  s.wait(opened_);
+  EXPECT_FALSE(s.done());
+  EXPECT_FALSE(opened_.sync_for(std::chrono::milliseconds{1}));
+  ask('o');
+  s.sync();
+  opened_.sync();
+  EXPECT_TRUE(opened_.done());
+}
+
+TEST_F(IpcEvent, IsRecordedByEither) {
+  const stream s{gpu_};
+  gate held{s};
+  s.record(opened_);
+  EXPECT_FALSE(ask('d'));
+  held.open();
+  EXPECT_TRUE(ask('s'));
+  EXPECT_TRUE(ask('d'));
+}
+
+// A wait binds to the record that there is when it is made (rule 35).
+TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
+  const stream s{gpu_};
+  s.wait(opened_);
+  ask('r');
+  s.sync();
+  EXPECT_FALSE(opened_.done());
+  ask('o');
+  opened_.sync();
+}
+
+TEST_F(IpcEvent, OnlyItsMakerGivesItAway) {
+  EXPECT_EQ(result_of([&] { static_cast<void>(opened_.handle()); }), errc::invalid_handle);
+}
+
+TEST_F(IpcEvent, IsClosedOnceAndSaysSo) {
+  ipc_event other = std::move(opened_);
+  EXPECT_TRUE(opened_.closed());
+  other.close();
+  other.close();
+  EXPECT_TRUE(other.closed());
+  EXPECT_EQ(result_of([&] { static_cast<void>(other.done()); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(other.handle()); }), errc::closed);
+  opened_ = ipc_event::open(handle_, gpu_);
+}
+
+TEST(IpcEvents, AreNotOpenedWhereTheyWereMade) {
+  const ipc_event made{device{}, {.blocking_sync = true}};
+  EXPECT_TRUE(made.blocking_sync());
+  EXPECT_FALSE(made.opened());
+  const ipc_event_handle name = made.handle();
+  const ipc_event_handle again = made.handle();
+  EXPECT_EQ(std::memcmp(&name, &again, sizeof name), 0);
+  EXPECT_EQ(result_of([&] { static_cast<void>(ipc_event::open(name, device{})); }), errc::invalid_context);
+}
+
+TEST(IpcEvents, AreNotOpenedByNonsense) {
+  ipc_event_handle nonsense;
+  std::memset(nonsense.bytes, 0x5a, sizeof nonsense.bytes);
+  const auto failure = failure_of([&] { static_cast<void>(ipc_event::open(nonsense, device{})); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::map_failed);
+  EXPECT_STREQ(failure->call(), "cuIpcOpenEventHandle");
+}
+
+}  // namespace
+}  // namespace weir

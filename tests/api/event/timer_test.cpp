@@ -1,0 +1,261 @@
+// timer_test.cpp - sections of streams and how long they took.
+#include <weir/device/context.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/device/green_context.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/event/timer.hpp>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
+#include "support/gate.hpp"
+#include "support/unraised.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using detail::driver_table;
+using detail::failing_table;
+using test::gate;
+using test::result_of;
+using test::unraised_errors;
+
+class Timer : public ::testing::Test {
+ protected:
+  void take(std::string_view name) {
+    const timer t{times, name, s};
+    fill(s, bytes, 1);
+  }
+
+  device gpu;
+  stream s{gpu};
+  pinned_buffer<unsigned char> bytes{1 << 18};
+  timings times;
+};
+
+TEST_F(Timer, CollectsByName) {
+  for (int i = 0; i < 3; ++i) take("a");
+  take("b");
+  times.sync();
+  const std::vector<timing> all = times.all();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].name, "a");
+  EXPECT_EQ(all[0].count, 3u);
+  EXPECT_EQ(all[0].pending, 0u);
+  EXPECT_GT(all[0].least, 0.0);
+  EXPECT_LE(all[0].least, all[0].mean());
+  EXPECT_LE(all[0].mean(), all[0].most);
+  EXPECT_LE(all[0].most, all[0].total);
+  EXPECT_GE(all[0].last, all[0].least);
+  EXPECT_EQ(all[1].name, "b");
+  EXPECT_EQ(all[1].count, 1u);
+  EXPECT_EQ(all[1].total, all[1].last);
+  EXPECT_FALSE(times.of("c"));
+  EXPECT_EQ(times.of("a")->count, 3u);
+}
+
+// The time of a section is at least that of a section inside of it.
+TEST_F(Timer, SectionsNest) {
+  {
+    const timer outer{times, "outer", s};
+    fill(s, bytes, 1);
+    take("inner");
+  }
+  times.sync();
+  EXPECT_GE(times.of("outer")->total, times.of("inner")->total);
+}
+
+TEST_F(Timer, NobodyWaitsUntilAsked) {
+  const failing_table calls;
+  gate held{s};
+  take("a");
+  EXPECT_EQ(times.of("a")->pending, 1u);
+  EXPECT_EQ(times.of("a")->count, 0u);
+  EXPECT_EQ(times.of("a")->mean(), 0.0);
+  EXPECT_EQ(calls.count(&driver_table::cuEventSynchronize), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamSynchronize), 0);
+  held.open();
+  times.sync();
+  EXPECT_EQ(times.of("a")->pending, 0u);
+  EXPECT_EQ(times.of("a")->count, 1u);
+}
+
+// Its events are kept for the next sections.
+TEST_F(Timer, MakesNoEventsInTheLongRun) {
+  take("a");
+  times.sync();
+  const failing_table calls;
+  for (int i = 0; i < 10; ++i) {
+    take("a");
+    times.sync();
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuEventCreate), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuEventRecord), 20);
+}
+
+TEST_F(Timer, MayBeStoppedOrCancelled) {
+  {
+    timer t{times, "a", s};
+    t.stop();
+    t.stop();
+    timer never{times, "b", s};
+    never.cancel();
+    never.stop();
+  }
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 1u);
+  EXPECT_EQ(times.of("b")->count, 0u);
+}
+
+TEST_F(Timer, ClearForgets) {
+  gate held{s};
+  take("a");
+  times.clear();
+  EXPECT_EQ(times.of("a")->pending, 0u);
+  held.open();
+  take("a");
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 1u);
+}
+
+// A captured event has no time: refused before the driver sees it, and the capture lives on.
+TEST_F(Timer, ACaptureIsRefused) {
+  const unraised_errors unraised;
+  std::optional<timer> open;
+  open.emplace(times, "open", s);
+  test::foreign_capture foreign{s, abi::CU_STREAM_CAPTURE_MODE_GLOBAL};
+  EXPECT_EQ(result_of([&] { const timer t{times, "a", s}; }), errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { open->stop(); }), errc::stream_capture_unsupported);
+  const stream other{gpu};
+  { const timer beside{times, "beside", other}; }
+  EXPECT_EQ(times.of("open")->count, 0u);  // asking is allowed
+  EXPECT_TRUE(foreign.end());
+  times.sync();
+  EXPECT_EQ(times.of("beside")->count, 1u);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+TEST_F(Timer, MayOutliveItsTimings) {
+  std::optional<timer> t;
+  {
+    timings gone;
+    t.emplace(gone, "a", s);
+  }
+  t.reset();
+  s.sync();
+}
+
+TEST_F(Timer, MovedTimingsKeepWhatTheyHave) {
+  take("a");
+  timings moved = std::move(times);
+  moved.sync();
+  EXPECT_EQ(moved.of("a")->count, 1u);
+  EXPECT_EQ(result_of([&] { take("b"); }), errc::closed);
+  times.clear();
+}
+
+TEST_F(Timer, SeveralThreadsAndStreams) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const stream mine{gpu};
+      for (int i = 0; i < 50; ++i) {
+        const timer each{times, i % 2 == 0 ? "even" : "odd", mine};
+        if (i % 10 == 0) static_cast<void>(times.all());
+      }
+      mine.sync();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  times.sync();
+  EXPECT_EQ(times.of("even")->count, 100u);
+  EXPECT_EQ(times.of("odd")->count, 100u);
+}
+
+// Events are kept by context, and those of one that has ended are of no use to the next, which may have its handle, as the
+// primary contexts of a device have. They went with their context, and nobody destroys them again.
+TEST_F(Timer, EventsOfAnEndedContextAreNotUsedAgain) {
+  if (!gpu.is_embedded()) GTEST_SKIP() << "on a GPU nobody has looked yet whether the numbers of the two differ";
+  test::in_a_fresh_process([] {
+    const unraised_errors unraised;
+    const device first;
+    std::optional<timings> mine{std::in_place};
+    const abi::CUcontext ended = first.primary_context().get();
+    bool good = true;
+    for (int life = 0; life < 2; ++life) {
+      {
+        const stream in_this{first};
+        const failing_table calls;
+        for (int again = 0; again < 2; ++again) {
+          { const timer t{*mine, "a", in_this}; }
+          mine->sync();
+        }
+        good &= WEIR_HOLDS(calls.count(&driver_table::cuEventCreate) == 2);
+      }
+      if (life == 0) {
+        abi::CUcontext next = nullptr;
+        good &= WEIR_HOLDS(driver().cuDevicePrimaryCtxReset_v2(0) == abi::CUDA_SUCCESS);
+        good &= WEIR_HOLDS(driver().cuDevicePrimaryCtxRetain(&next, 0) == abi::CUDA_SUCCESS);
+        good &= WEIR_HOLDS(next == ended);
+      }
+    }
+    good &= WEIR_HOLDS(mine->of("a")->count == 4);
+    const failing_table calls;
+    mine.reset();
+    return good && WEIR_HOLDS(calls.count(&driver_table::cuEventDestroy_v2) == 2) && WEIR_HOLDS(unraised.count() == 0);
+  });
+}
+
+// A green context ends with the last of its streams and of the timings that have events of it.
+TEST_F(Timer, OutlivesTheGreenContextThatItTimed) {
+  const unraised_errors unraised;
+  const failing_table calls;
+  {
+    std::optional<green_context> part{std::in_place, sm_part::of(gpu)};
+    std::optional<stream> in_part{std::in_place, *part};
+    { const timer t{times, "a", *in_part}; }
+    in_part->sync();
+    in_part.reset();
+    part.reset();
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 0);
+  EXPECT_EQ(times.of("a")->count, 1u);
+  times = timings{};
+  EXPECT_EQ(calls.count(&driver_table::cuGreenCtxDestroy), 1);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+TEST_F(Timer, NoneBeginsInAHostFunction) {
+  errc result = errc::success;
+  launch_host(s, [&] { result = result_of([&] { const timer t{times, "a", s}; }); });
+  s.sync();
+  EXPECT_EQ(result, errc::not_permitted);
+}
+
+// Whoever never asks makes no two events for every section.
+TEST_F(Timer, EventsComeBackWhereNobodyAsks) {
+  take("a");
+  s.sync();
+  const failing_table calls;
+  for (int i = 0; i < 20; ++i) {
+    take("a");
+    s.sync();
+  }
+  EXPECT_LE(calls.count(&driver_table::cuEventCreate), 2);
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 21u);
+}
+
+}  // namespace
+}  // namespace weir

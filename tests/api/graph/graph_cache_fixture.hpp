@@ -1,0 +1,32 @@
+// graph_cache_fixture.hpp - a cache, and bodies that count their calls.
+#pragma once
+
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph_cache.hpp>
+
+#include "graph_fixture.hpp"
+
+namespace weir::test {
+
+class graph_cache_fixture : public graph_fixture {
+ protected:
+  // A body that fills and counts its calls.
+  [[nodiscard]] auto filling(int value) {
+    return [this, value](stream_ref in) {
+      ++calls;
+      fill(in, x, value);
+    };
+  }
+  // One that has another number of nodes, and ends with the same.
+  [[nodiscard]] auto filling_twice(int value) {
+    return [this, value](stream_ref in) {
+      ++calls;
+      fill(in, x, -1);
+      fill(in, x, value);
+    };
+  }
+  graph_cache<int> cache;
+  int calls = 0;
+};
+
+}  // namespace weir::test

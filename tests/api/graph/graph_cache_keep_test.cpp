@@ -1,0 +1,104 @@
+// graph_cache_keep_test.cpp - what bodies of a cache keep lives as long as their work may need it.
+#include <weir/core/deferred.hpp>
+#include <weir/graph/graph_cache.hpp>
+
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "graph_cache_fixture.hpp"
+#include "support/gate.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using test::fate;
+using test::gate;
+using test::is_destroyed_once;
+using test::witness;
+
+class GraphCacheKeep : public test::graph_cache_fixture {
+ protected:
+  [[nodiscard]] auto keeping(const fate& f, int value) {
+    return [&, value](cache_scope& scope) {
+      fill(scope, x, value);
+      scope.keep(witness{f});
+    };
+  }
+};
+
+TEST_F(GraphCacheKeep, WhatIsRecordedLivesAsLongAsItCanBeReplayed) {
+  fate f;
+  cache.run(s, 1, keeping(f, 1));
+  s.sync();
+  drain_deferred();
+  EXPECT_EQ(f.destructions, 0);
+  {
+    gate held{s};
+    EXPECT_EQ(cache.run(s, 1, keeping(f, 1)), cache_use::replayed);
+    cache.erase(1);
+    drain_deferred();
+    EXPECT_EQ(f.destructions, 0) << "a launch needs it";
+  }
+  s.sync();
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+TEST_F(GraphCacheKeep, AnotherVersionTakesItsPlace) {
+  fate before;
+  fate now;
+  cache.run(s, 1, 1, keeping(before, 1));
+  cache.run(s, 1, 2, keeping(now, 2));
+  s.sync();
+  EXPECT_TRUE(is_destroyed_once(before));
+  EXPECT_EQ(now.destructions, 0);
+  cache.clear();
+  EXPECT_TRUE(is_destroyed_once(now));
+}
+
+TEST_F(GraphCacheKeep, WhatRunsAsItIsKeepsItUntilItIsDone) {
+  fate f;
+  int asked = 0;
+  {
+    gate held{s};
+    EXPECT_EQ(cache.run(s, 1,
+                        [&](cache_scope& scope) {
+                          fill(scope, x, 1);
+                          if (scope.capturing()) scope.stream().sync();
+                          scope.keep(witness{f});
+                          ++asked;
+                        }),
+              cache_use::eager);
+    EXPECT_EQ(f.destructions, 0) << "the work waits";
+  }
+  s.sync();
+  EXPECT_TRUE(is_destroyed_once(f));
+  EXPECT_EQ(f.destructions_in_host_functions, 0);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(GraphCacheKeep, InAnOpenCaptureItIsThatGraphs) {
+  fate f;
+  std::optional<graph> g = capture(s, [&] { cache.run(s, 1, keeping(f, 1)); });
+  drain_deferred();
+  EXPECT_EQ(f.destructions, 0);
+  g.reset();
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+// What an attempt has kept that came to nothing goes.
+TEST_F(GraphCacheKeep, WhatABrokenCaptureKeptGoes) {
+  fate f;
+  int runs = 0;
+  cache.run(s, 1, [&](cache_scope& scope) {
+    if (++runs == 1) scope.keep(witness{f});
+    if (scope.capturing()) scope.stream().sync();
+  });
+  EXPECT_EQ(runs, 2);
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+}  // namespace
+}  // namespace weir

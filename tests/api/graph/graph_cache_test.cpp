@@ -1,0 +1,284 @@
+// graph_cache_test.cpp - work that is captured at its first use and replayed later; keys, versions, contexts.
+#include <weir/memory/buffer.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph_cache.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/stream/host_function.hpp>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "graph_cache_fixture.hpp"
+#include "support/errors.hpp"
+#include "support/foreign_capture.hpp"
+#include "support/gate.hpp"
+#include "support/own_context.hpp"
+
+namespace weir {
+namespace {
+
+using test::gate;
+using test::result_of;
+
+class GraphCache : public test::graph_cache_fixture {};
+
+TEST_F(GraphCache, CapturesAndLaunchesAtTheFirstUseAndReplaysLater) {
+  EXPECT_EQ(cache.run(s, 1, filling(5)), cache_use::captured);
+  EXPECT_EQ(first(), 5) << "the first use runs, too";
+  for (int i = 0; i < 3; ++i) {
+    fill(s, x, 0);
+    EXPECT_EQ(cache.run(s, 1, filling(5)), cache_use::replayed);
+    EXPECT_EQ(first(), 5);
+  }
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(cache.run(s, 2, filling(6)), cache_use::captured);
+  EXPECT_EQ(first(), 6);
+  EXPECT_EQ(cache.run(t, 1, filling(5)), cache_use::replayed) << "streams of one context have the same";
+  t.sync();
+  const graph_cache_counts counts = cache.counts();
+  EXPECT_EQ(counts.captured, 2u);
+  EXPECT_EQ(counts.replayed, 4u);
+  EXPECT_EQ(counts.size, 2u);
+  EXPECT_EQ(counts.eager + counts.broken + counts.updated + counts.remade + counts.recorded + counts.evicted, 0u);
+}
+
+TEST_F(GraphCache, TakesBodiesOfThreeForms) {
+  cache.run(s, 1, [&](cache_scope& scope) {
+    EXPECT_TRUE(scope.capturing());
+    EXPECT_EQ(scope.stream(), s.ref());
+    fill(scope, x, 1);
+  });
+  EXPECT_EQ(first(), 1);
+  cache.run(s, 2, [&] { fill(s, x, 2); });
+  EXPECT_EQ(first(), 2);
+  const auto body = [&](stream_ref in) { fill(in, x, 3); };
+  cache.run(s, 3, 7, body);
+  EXPECT_EQ(first(), 3);
+}
+
+TEST_F(GraphCache, AnotherVersionIsCapturedAgainAndUpdatesWhatThereWas) {
+  cache.run(s, 1, 1, filling(1));
+  gate held{s};
+  cache.run(s, 1, 1, filling(1));
+  copy(s, x, host);
+  EXPECT_EQ(cache.run(s, 1, 2, filling(2)), cache_use::updated);
+  held.open();
+  s.sync();
+  EXPECT_EQ(host[0], 1) << "a launch that is queued stays what it was";
+  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(cache.run(s, 1, 3, filling_twice(3)), cache_use::remade);
+  EXPECT_EQ(first(), 3);
+  fill(s, x, 0);
+  EXPECT_EQ(cache.run(s, 1, 3, filling_twice(3)), cache_use::replayed);
+  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST_F(GraphCache, WhatIsInvalidatedErasedOrClearedIsCapturedAgain) {
+  cache.run(s, 1, filling(1));
+  cache.run(s, 2, filling(2));
+  cache.invalidate(1);
+  cache.invalidate(77);
+  EXPECT_EQ(cache.run(s, 1, filling(3)), cache_use::updated);
+  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(cache.run(s, 2, filling(2)), cache_use::replayed);
+  cache.erase(1);
+  EXPECT_EQ(cache.counts().size, 1u);
+  EXPECT_EQ(cache.run(s, 1, filling(4)), cache_use::captured);
+  EXPECT_EQ(first(), 4);
+  cache.clear();
+  EXPECT_EQ(cache.counts().size, 0u);
+  EXPECT_EQ(cache.run(s, 2, filling(5)), cache_use::captured);
+  EXPECT_EQ(first(), 5);
+}
+
+TEST_F(GraphCache, InAnOpenCaptureTheWorkBecomesAPartOfThat) {
+  cache.run(s, 1, filling(1));
+  s.sync();
+  const graph g = capture(s, [&] {
+    EXPECT_EQ(cache.run(s, 1, filling(1)), cache_use::recorded);
+    t.wait(s);
+    EXPECT_EQ(cache.run(t, 2, filling(2)), cache_use::recorded);
+    s.wait(t);
+  });
+  EXPECT_EQ(g.node_count(), 2u);
+  EXPECT_EQ(cache.counts().recorded, 2u);
+  EXPECT_EQ(cache.counts().size, 1u);
+  g.instantiate().launch(s);
+  EXPECT_EQ(first(), 2);
+}
+
+// Of streams that weir does not own captures begun past it are known, too.
+TEST_F(GraphCache, AForeignCaptureOfAForeignStreamIsKnown) {
+  CUstream_st* const foreign = stream{gpu}.release();
+  EXPECT_EQ(cache.run(foreign, 1, filling(1)), cache_use::captured);
+  EXPECT_EQ(cache.run(foreign, 1, filling(1)), cache_use::replayed);
+  test::foreign_capture past_weir{foreign};
+  EXPECT_EQ(cache.run(foreign, 1, filling(1)), cache_use::recorded);
+  EXPECT_EQ(graph::adopt(past_weir.take()).node_count(), 1u);
+  stream::adopt(foreign).shutdown();
+}
+
+// Of weir's own a replay does not ask.
+TEST_F(GraphCache, AForeignCaptureOfAStreamOfWeirsIsKnownAtAFirstUse) {
+  test::foreign_capture foreign{s};
+  EXPECT_EQ(cache.run(s, 1, filling(1)), cache_use::recorded);
+  EXPECT_EQ(graph::adopt(foreign.take()).node_count(), 1u);
+  EXPECT_EQ(cache.counts().size, 0u);
+}
+
+// A body may use the cache itself: that is a part of what it records.
+TEST_F(GraphCache, UsesNest) {
+  const auto outer = [&](stream_ref in) {
+    EXPECT_EQ(cache.run(in, 2, filling(1)), cache_use::recorded);
+    EXPECT_EQ(cache.run(in, 1, filling(2)), cache_use::recorded) << "also of the key that is in the making";
+  };
+  EXPECT_EQ(cache.run(s, 1, outer), cache_use::captured);
+  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(cache.run(s, 1, outer), cache_use::replayed);
+}
+
+TEST_F(GraphCache, AKeyThatChangesWhileItIsMadeIsMadeAgain) {
+  EXPECT_EQ(cache.run(s, 1,
+                      [&](stream_ref in) {
+                        fill(in, x, 1);
+                        cache.invalidate(1);
+                      }),
+            cache_use::captured);
+  EXPECT_EQ(first(), 1);
+  EXPECT_EQ(cache.run(s, 1, filling(2)), cache_use::updated);
+  EXPECT_EQ(cache.run(s, 2,
+                      [&](stream_ref in) {
+                        fill(in, x, 3);
+                        cache.clear();
+                      }),
+            cache_use::captured);
+  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(cache.counts().size, 0u);
+  EXPECT_EQ(cache.run(s, 2, filling(4)), cache_use::captured);
+}
+
+TEST_F(GraphCache, TheKeyThatWasUsedLongestAgoMakesRoomAndItsLaunchesRunToTheirEnd) {
+  graph_cache<int> small{{.capacity = 2}};
+  gate held{s};
+  small.run(s, 1, filling(1));
+  copy(s, x, host);
+  small.run(s, 2, filling(2));
+  small.run(s, 1, filling(1));
+  small.run(s, 3, filling(3));
+  EXPECT_EQ(small.counts().evicted, 1u);
+  EXPECT_EQ(small.counts().size, 2u);
+  EXPECT_EQ(small.run(s, 1, filling(1)), cache_use::replayed);
+  EXPECT_EQ(small.run(s, 2, filling(2)), cache_use::captured) << "it was used longest ago";
+  EXPECT_EQ(small.run(s, 3, filling(3)), cache_use::captured);
+  EXPECT_EQ(small.run(s, 2, filling(2)), cache_use::replayed);
+  held.open();
+  s.sync();
+  EXPECT_EQ(host[0], 1);
+  EXPECT_EQ(first(), 2);
+}
+
+TEST_F(GraphCache, EndsBeforeItsLaunches) {
+  gate held{s};
+  {
+    graph_cache<int> brief;
+    brief.run(s, 1, filling(8));
+  }
+  copy(s, x, host);
+  held.open();
+  s.sync();
+  EXPECT_EQ(host[0], 8);
+}
+
+TEST_F(GraphCache, EachContextHasItsOwn) {
+  cache.run(s, 1, filling(1));
+  {
+    const test::own_context other{gpu};
+    const stream u{context_ref{other}};
+    pinned_buffer<int> y{1};
+    const auto body = [&](stream_ref in) { launch_host(in, [to = y.data()] { *to = 6; }); };
+    EXPECT_EQ(cache.run(u, 1, body), cache_use::captured);
+    EXPECT_EQ(cache.run(u, 1, body), cache_use::replayed);
+    u.sync();
+    EXPECT_EQ(y[0], 6);
+    EXPECT_EQ(cache.counts().size, 2u);
+    EXPECT_EQ(cache.run(s, 1, filling(1)), cache_use::replayed);
+    cache.erase(1);
+    EXPECT_EQ(cache.counts().size, 0u) << "in every context";
+  }
+  EXPECT_EQ(cache.run(s, 1, filling(2)), cache_use::captured);
+  EXPECT_EQ(first(), 2);
+}
+
+// Memory that the body allocates and closes is the graph's; such a graph has one executable at a time.
+TEST_F(GraphCache, ABodyMayHaveMemoryOfItsOwn) {
+  const auto body = [&](int value) {
+    return [&, value](stream_ref in) {
+      buffer<int> own{in, x.size()};
+      fill(in, own, value);
+      copy(in, own, x);
+      own.close();
+    };
+  };
+  EXPECT_EQ(cache.run(s, 1, 1, body(1)), cache_use::captured);
+  EXPECT_EQ(cache.run(s, 1, 1, body(1)), cache_use::replayed);
+  EXPECT_EQ(first(), 1);
+  gate held{s};
+  cache.run(s, 1, 1, body(1));
+  const cache_use how = cache.run(s, 1, 2, body(2));
+  EXPECT_TRUE(how == cache_use::updated || how == cache_use::remade);
+  held.open();
+  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(cache.run(s, 1, 2, body(2)), cache_use::replayed);
+  EXPECT_EQ(first(), 2);
+}
+
+TEST_F(GraphCache, TheLegacyStreamRunsBodiesAsTheyAreAndReplaysWhatOthersCaptured) {
+  const context_scope current{gpu};
+  EXPECT_EQ(cache.run(stream_ref::legacy(), 1, filling(1)), cache_use::eager);
+  EXPECT_EQ(cache.run(stream_ref::per_thread(), 1, filling(2)), cache_use::captured);
+  stream_ref::per_thread().sync();
+  EXPECT_EQ(first(), 2);
+  EXPECT_EQ(cache.run(stream_ref::legacy(), 1, filling(1)), cache_use::replayed);
+  stream_ref::legacy().sync();
+}
+
+TEST_F(GraphCache, AnyTypeIsAKeyAndEqualHashesAreNotEqualKeys) {
+  struct all_the_same {
+    std::size_t operator()(const std::string&) const noexcept { return 3; }
+  };
+  graph_cache<std::string, all_the_same> named;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(named.run(s, std::to_string(i), filling(i)), cache_use::captured);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(named.run(s, std::to_string(i), filling(-1)), cache_use::replayed);
+    EXPECT_EQ(first(), i);
+  }
+  named.erase("7");
+  EXPECT_EQ(named.counts().size, 19u);
+  EXPECT_EQ(named.run(s, "6", filling(-1)), cache_use::replayed);
+  EXPECT_EQ(named.run(s, "7", filling(7)), cache_use::captured);
+}
+
+TEST_F(GraphCache, RefusesWhatCannotBe) {
+  EXPECT_EQ(result_of([] { const graph_cache<int> none{{.capacity = 0}}; }), errc::invalid_value);
+  EXPECT_EQ(result_of([] { const graph_cache<int> none{{.capture = {.mode = static_cast<capture_mode>(9)}}}; }),
+            errc::invalid_value);
+  EXPECT_EQ(result_of([] {
+              const graph_cache<int> none{{.instantiate = {.auto_free_on_launch = true, .device_launch = true}}};
+            }),
+            errc::invalid_value);
+  stream gone{gpu};
+  gone.close();
+  EXPECT_EQ(result_of([&] { cache.run(gone, 1, filling(1)); }), errc::closed);
+  cache.run(s, 1, filling(1));
+  errc inside = errc::success;
+  launch_host(s, [&] { inside = result_of([&] { cache.run(t, 1, filling(1)); }); });
+  s.sync();
+  EXPECT_EQ(inside, errc::not_permitted);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,180 @@
+// graph_tags_test.cpp - names of nodes: told, found, copied with their graphs, gone with them.
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/core/to_string.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "driver/table.hpp"
+#include "support/errors.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using test::failure_of;
+using test::result_of;
+
+class GraphTags : public ::testing::Test {
+ protected:
+  [[nodiscard]] empty_node empty(dependency_list after = {}) { return g.add(empty_parameters{}, after); }
+  [[nodiscard]] static bool says(const std::optional<error>& failure, const char* what) {
+    return failure && failure->advice().find(what) != std::string::npos;
+  }
+
+  device gpu;
+  stream s{gpu};
+  buffer<int> x{s, 100};
+  pinned_buffer<int> host{100};
+  graph g;
+};
+
+TEST_F(GraphTags, HasATag) {
+  const empty_node a = empty();
+  const empty_node b = empty();
+  EXPECT_EQ(g.tag_of(a), "");
+  EXPECT_FALSE(g.find("first"));
+  g.tag(a, "first");
+  g.tag(b, "second");
+  EXPECT_EQ(g.tag_of(a), "first");
+  EXPECT_EQ(g.find("second"), graph_node{b});
+  EXPECT_EQ(g.find("second").graph(), g.ref());
+  EXPECT_NE(to_string(graph_node{a}).find("\"first\""), std::string::npos);
+  g.tag(a, "other");
+  EXPECT_FALSE(g.find("first"));
+  g.tag(b, "other");
+  EXPECT_TRUE(says(failure_of([&] { static_cast<void>(g.find("other")); }), "2 nodes"));
+  g.tag(b, "");
+  EXPECT_EQ(g.find("other"), graph_node{a});
+  EXPECT_FALSE(g.find(""));
+}
+
+TEST_F(GraphTags, TagsOfOtherGraphsAreRefused) {
+  graph other;
+  const empty_node a = empty();
+  EXPECT_EQ(result_of([&] { other.tag(a, "a"); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { other.tag(graph_node{a.get()}, "a"); }), errc::invalid_value);
+  EXPECT_EQ(result_of([&] { g.tag(graph_node{}, "a"); }), errc::invalid_value);
+  g.tag(graph_node{a.get()}, "a");
+  EXPECT_EQ(g.tag_of(a), "a");
+  g.close();
+  EXPECT_EQ(result_of([&] { static_cast<void>(g.find("a")); }), errc::closed);
+  EXPECT_EQ(result_of([&] { g.tag(a, "b"); }), errc::closed);
+}
+
+// I10: handles do not survive cloning; tags do.
+// Whether it was added through weir or captured; what another one of that handle would be called.
+TEST_F(GraphTags, WhatIsGoneGetsNone) {
+  const empty_node added = empty();
+  const graph captured = capture(s, [&] { fill(s, x, 1); });
+  const graph_node recorded = captured.nodes().front();
+  g.remove(added);
+  captured.ref().remove(recorded);
+  for (const graph_node gone : {graph_node{added}, recorded}) {
+    const auto refused = failure_of([&] { gone.graph().tag(gone, "gone"); });
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->result(), errc::invalid_value);
+    EXPECT_TRUE(says(refused, "or gone")) << refused->what();
+    EXPECT_FALSE(gone.graph().find("gone"));
+  }
+}
+
+TEST_F(GraphTags, TagsSurviveCloningAndInstantiating) {
+  const fill_node a = g.add(fill_parameters{x, 1});
+  g.tag(a, "fill");
+  const graph copied = g.clone();
+  const graph_node found = copied.find("fill");
+  EXPECT_EQ(found, copied.find_clone_of(a));
+  EXPECT_NE(found, graph_node{a});
+  graph_exec exec = g.instantiate();
+  g.tag(a, "later");  // not the executable's
+  EXPECT_EQ(exec.find("fill"), graph_node{a});
+  EXPECT_FALSE(exec.find("later"));
+  const graph_exec moved = std::move(exec);
+  EXPECT_EQ(moved.find("fill"), graph_node{a});
+  EXPECT_EQ(result_of([&] { static_cast<void>(exec.find("fill")); }), errc::closed);
+}
+
+// What is noted of nodes that were taken out past weir concerns no copy.
+TEST_F(GraphTags, WhatWasTakenOutPastWeirIsNotLookedForInClones) {
+  const empty_node stays = empty();
+  graph inner;
+  inner.add(empty_parameters{});
+  for (const graph_node gone : {graph_node{empty()}, graph_node{g.add(child_graph_parameters{inner})}}) {
+    g.tag(gone, "gone");
+    g.tag(stays, "stays");
+    EXPECT_EQ(driver().cuGraphDestroyNode(gone.get()), abi::CUDA_SUCCESS);
+    const graph copied = g.clone();
+    EXPECT_EQ(copied.find("stays"), copied.find_clone_of(stays));
+    EXPECT_FALSE(copied.find("gone"));
+  }
+}
+
+// A later graph, or node, that gets the handle has no tag.
+TEST_F(GraphTags, TagsAreNotAnothers) {
+  std::vector<CUgraph_st*> graphs;
+  for (int i = 0; i < 100; ++i) {
+    graph one;
+    const empty_node a = one.add(empty_parameters{});
+    EXPECT_EQ(one.tag_of(a), "") << "the handle of a graph before";
+    one.tag(a, "a");
+    one.remove(a);
+    const empty_node b = one.add(empty_parameters{});
+    EXPECT_EQ(one.tag_of(b), "") << "the handle of a node before";
+    EXPECT_FALSE(one.find("a"));
+    one.tag(b, "b");
+  }
+}
+
+// The same where the graph goes past weir: with it go its notes.
+TEST_F(GraphTags, TagsGoWithAForeignGraph) {
+  for (int i = 0; i < 100; ++i) {
+    abi::CUgraph raw = nullptr;
+    ASSERT_EQ(driver().cuGraphCreate(&raw, 0), abi::CUDA_SUCCESS);
+    const graph_ref foreign{raw};
+    const empty_node a = foreign.add(empty_parameters{});
+    EXPECT_EQ(foreign.tag_of(a), "");
+    foreign.tag(a, "a");
+    EXPECT_EQ(foreign.tag_of(a), "a");
+    ASSERT_EQ(driver().cuGraphDestroy(raw), abi::CUDA_SUCCESS);
+    // The driver says when a graph goes, in its own time.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (!foreign.tag_of(a).empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_EQ(foreign.tag_of(a), "");
+  }
+}
+
+TEST_F(GraphTags, TagsOfCapturedNodes) {
+  const graph captured = capture(s, [&](capture_scope& scope) {
+    launch_host(s, [] {});
+    const capture_info now = capture_info_of(s);
+    ASSERT_EQ(now.frontier.size(), 1u);
+    scope.graph().tag(now.frontier[0].node, "call");
+  });
+  EXPECT_EQ(captured.find("call").kind(), node_kind::host_function);
+}
+
+TEST_F(GraphTags, TagsStayIfTheGraphCannotBeDestroyed) {
+  detail::failing_table faults;
+  const graph_node a = empty();
+  g.tag(a, "a");
+  CUgraph_st* const handle = g.get();
+  faults.fail(&detail::driver_table::cuGraphDestroy, 1, abi::CUDA_ERROR_ILLEGAL_STATE);
+  EXPECT_EQ(result_of([&] { g.close(); }), errc::illegal_state);
+  EXPECT_TRUE(g.closed());
+  EXPECT_EQ(graph::adopt(handle).tag_of(a), "a");
+}
+
+}  // namespace
+}  // namespace weir

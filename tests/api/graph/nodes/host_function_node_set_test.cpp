@@ -1,0 +1,209 @@
+// host_function_node_set_test.cpp - functions of nodes that are replaced, and the lives of those before.
+#include <weir/capture/capture.hpp>
+#include <weir/device/context.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/nodes/host_function_node.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using test::fate;
+using test::gate;
+using test::is_destroyed_once;
+using test::result_of;
+using test::telling;
+
+class HostFunctionNodeSet : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+  graph g;
+};
+
+TEST_F(HostFunctionNodeSet, IsReplacedInAGraph) {
+  fate first;
+  fate second;
+  const host_function_node node = g.add(host_function_parameters{telling(first)});
+  std::optional<graph_exec> exec{g.instantiate()};
+  node.set(host_function_parameters{telling(second)});
+  drain_deferred();
+  EXPECT_EQ(first.destructions, 0) << "the executable has it";
+  exec->launch(s);
+  g.instantiate().launch(s);
+  s.sync();
+  EXPECT_EQ(first.runs, 1);
+  EXPECT_EQ(second.runs, 1);
+  exec.reset();
+  EXPECT_TRUE(is_destroyed_once(first));
+  EXPECT_EQ(second.destructions, 0);
+  g.remove(node);
+  EXPECT_TRUE(is_destroyed_once(second)) << "with its node";
+}
+
+// Rule 149, and exec.set_while_running.
+TEST_F(HostFunctionNodeSet, IsReplacedInAnExecutableWhileItRuns) {
+  fate first;
+  fate second;
+  fate third;
+  const host_function_node node = g.add(host_function_parameters{telling(first)});
+  graph_exec exec = g.instantiate();
+  exec.set(node, host_function_parameters{telling(second)});
+  {
+    gate held{s};
+    exec.launch(s);
+    exec.set(node, host_function_parameters{telling(third)});
+    EXPECT_EQ(second.destructions, 0) << "the launch that is queued runs it";
+    exec.launch(s);
+  }
+  s.sync();
+  EXPECT_EQ(first.runs, 0);
+  EXPECT_EQ(second.runs, 1);
+  EXPECT_EQ(third.runs, 1);
+  EXPECT_TRUE(is_destroyed_once(second));
+  EXPECT_EQ(second.destructions_in_host_functions, 0);
+  {
+    gate held{s};
+    exec.launch(s);
+    exec.close();
+    EXPECT_EQ(third.destructions, 0);
+  }
+  EXPECT_TRUE(is_destroyed_once(third));
+  EXPECT_EQ(third.runs, 2);
+  drain_deferred();
+  EXPECT_EQ(first.destructions, 0) << "the graph's";
+}
+
+// update() puts the graph's functions in the place of all.
+TEST_F(HostFunctionNodeSet, IsReplacedByAnUpdate) {
+  fate set;
+  int runs = 0;
+  const host_function_node node = g.add(host_function_parameters{[] {}});
+  graph_exec exec = g.instantiate();
+  exec.set(node, host_function_parameters{telling(set)});
+  exec.launch(s);
+  node.set(host_function_parameters{[&] { ++runs; }});
+  ASSERT_TRUE(exec.update(g));
+  exec.launch(s);
+  s.sync();
+  EXPECT_EQ(set.runs, 1);
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(is_destroyed_once(set));
+}
+
+// Launches in several streams, of several versions.
+TEST_F(HostFunctionNodeSet, IsReplacedOftenInSeveralStreams) {
+  const context_scope current{gpu};  // whose per-thread stream it is
+  stream t{gpu};
+  const stream_ref streams[] = {s, t, stream_ref::per_thread()};
+  std::vector<fate> fates(60);
+  const host_function_node node = g.add(host_function_parameters{[] {}});
+  {
+    graph_exec exec = g.instantiate();
+    for (std::size_t i = 0; i < fates.size(); ++i) {
+      exec.set(node, host_function_parameters{telling(fates[i])});
+      for (const stream_ref in : streams) {
+        if (i % 3 != 0) exec.launch(in);
+      }
+    }
+  }
+  for (const stream_ref in : streams) in.sync();
+  for (std::size_t i = 0; i < fates.size(); ++i) {
+    EXPECT_EQ(fates[i].runs, i % 3 != 0 ? 3 : 0) << i;
+    EXPECT_TRUE(is_destroyed_once(fates[i])) << i;
+  }
+}
+
+TEST_F(HostFunctionNodeSet, MovedExecutablesKeepIt) {
+  fate f;
+  const host_function_node node = g.add(host_function_parameters{[] {}});
+  {
+    graph_exec exec = g.instantiate();
+    exec.set(node, host_function_parameters{telling(f)});
+    graph_exec moved = std::move(exec);
+    graph_exec other = g.instantiate();
+    other = std::move(moved);
+    other.launch(s);
+    s.sync();
+    drain_deferred();
+    EXPECT_EQ(f.runs, 1);
+    EXPECT_EQ(f.destructions, 0);
+  }
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+TEST_F(HostFunctionNodeSet, OneThatIsNotTakenIsDestroyedAtOnce) {
+  fate f;
+  graph other;
+  const host_function_node theirs = other.add(host_function_parameters{[] {}});
+  graph_exec exec = g.instantiate();
+  EXPECT_EQ(result_of([&] { exec.set(theirs, host_function_parameters{telling(f)}); }), errc::invalid_value);
+  EXPECT_EQ(f.destructions, 1);
+}
+
+// A node that a capture made has the capture's function; it is the graph's that has it.
+TEST_F(HostFunctionNodeSet, OfACaptureIsReplaced) {
+  fate captured;
+  fate set;
+  {
+    graph mine = capture(s, [&] { launch_host(s, telling(captured)); });
+    const auto node = mine.nodes().at(0).as<host_function_node>();
+    EXPECT_NE(node.parameters().function(), nullptr);
+    node.set(host_function_parameters{telling(set)});
+    mine.instantiate().launch(s);
+    s.sync();
+  }
+  EXPECT_EQ(captured.runs, 0);
+  EXPECT_EQ(set.runs, 1);
+  EXPECT_TRUE(is_destroyed_once(captured));
+  EXPECT_TRUE(is_destroyed_once(set));
+}
+
+// The destruction of the executable in a host function is left to another thread, and so are its functions'.
+TEST_F(HostFunctionNodeSet, GoesWithAnExecutableThatGoesInAHostFunction) {
+  fate f;
+  const host_function_node node = g.add(host_function_parameters{[] {}});
+  auto exec = std::make_unique<graph_exec>(g.instantiate());
+  exec->set(node, host_function_parameters{telling(f)});
+  exec->launch(s);
+  launch_host(s, [&] { exec.reset(); });
+  s.sync();
+  EXPECT_TRUE(is_destroyed_once(f));
+  EXPECT_EQ(f.destructions_in_host_functions, 0);
+  drain_deferred();
+}
+
+// While somebody captures, nothing of it disturbs.
+TEST_F(HostFunctionNodeSet, IsReplacedDuringACapture) {
+  stream t{gpu};
+  fate f;
+  const host_function_node node = g.add(host_function_parameters{[] {}});
+  graph_exec exec = g.instantiate();
+  exec.set(node, host_function_parameters{telling(f)});
+  exec.launch(s);
+  const graph captured = capture(t,
+                                 [&] {
+                                   launch_host(t, [] {});
+                                   exec.launch(s);
+                                   exec.set(node, host_function_parameters{[] {}});
+                                 },
+                                 {.mode = capture_mode::global});
+  EXPECT_EQ(captured.node_count(), 1u);
+  EXPECT_TRUE(is_destroyed_once(f));
+  s.sync();
+  EXPECT_EQ(f.runs, 2);
+}
+
+}  // namespace
+}  // namespace weir

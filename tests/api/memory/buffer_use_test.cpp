@@ -1,0 +1,254 @@
+// buffer_use_test.cpp - buffers that are used on other streams than their own: what is remembered, and what their free waits for.
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream_fork.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "support/device_copy.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using detail::driver_table;
+using detail::failing_table;
+using test::contents;
+using test::gate;
+
+class BufferUse : public ::testing::Test {
+ protected:
+  static constexpr std::size_t size = 1 << 14;
+
+  // Is later work of the stream held? Where it is, that is certain; where it is not, it ends long before the time.
+  static bool is_held(stream_ref stream) { return !stream.sync_for(std::chrono::milliseconds{5}); }
+
+  device gpu;
+  stream s{gpu};
+  stream t{gpu};
+  pinned_buffer<std::uint32_t> host{size};
+};
+
+// It costs nothing when the buffer stayed on its stream.
+TEST_F(BufferUse, AtHomeNothingIsRemembered) {
+  const failing_table calls;
+  {
+    buffer<std::uint32_t> x{s, size};
+    fill(s, x, 1u);
+    copy(s, x, x);
+    x.used_on(s);
+  }
+  EXPECT_EQ(calls.count(&driver_table::cuEventCreate), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuEventRecord), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamWaitEvent), 0);
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
+}
+
+// The bug behind record_stream: a buffer freed while another stream still reads it.
+TEST_F(BufferUse, ItsFreeWaitsForTheStreamsThatUsedIt) {
+  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
+  fill(s, *x, 7u);
+  t.wait(s);
+  gate held{t};
+  copy(t, *x, host);
+  x.reset();
+  buffer<std::uint32_t> y{s, size};  // may well be the same memory
+  fill(s, y, 8u);
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  t.sync();
+  s.sync();
+  for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(host[i], 7u) << i;
+}
+
+TEST_F(BufferUse, ClosingDoesNotWaitForTheHost) {
+  buffer<std::uint32_t> x{s, size};
+  fill(s, x, 7u);
+  t.wait(s);
+  gate held{t};
+  copy(t, x, host);
+  x.close();  // returns
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  s.sync();
+}
+
+// Work that weir did not queue is told.
+TEST_F(BufferUse, UsedOnTellsOfForeignWork) {
+  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
+  fill(s, *x, 7u);
+  t.wait(s);
+  gate held{t};
+  ASSERT_EQ(driver().cuMemcpyAsync(reinterpret_cast<std::uintptr_t>(host.data()),
+                                   reinterpret_cast<std::uintptr_t>(x->data()), x->size_bytes(), t.get()),
+            abi::CUDA_SUCCESS);
+  x->used_on(t);
+  x.reset();
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  s.sync();
+  t.sync();
+  EXPECT_EQ(host[size - 1], 7u);
+}
+
+// For a stream that weir owns once is enough: later uses count too.
+TEST_F(BufferUse, TheFreeCoversUsesAfterTheFirst) {
+  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
+  t.wait(s);
+  x->used_on(t);
+  t.sync();
+  gate held{t};  // work that weir is not told of again
+  x.reset();
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  s.sync();
+}
+
+// A stream that weir does not own is marked at each use, since it may be gone later.
+TEST_F(BufferUse, AForeignStreamMayBeGoneBeforeTheFree) {
+  abi::CUstream raw = nullptr;
+  {
+    const context_scope current{gpu};
+    ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
+  }
+  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
+  fill(s, *x, 7u);
+  stream_ref{raw}.wait(s);
+  gate held{stream_ref{raw}};
+  copy(stream_ref{raw}, *x, host);
+  ASSERT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+  x.reset();
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  s.sync();
+  EXPECT_EQ(host[0], 7u);
+}
+
+// Rules 1 and 167: owner and buffer go in any order.
+TEST_F(BufferUse, ItsStreamLivesUntilItIsFreed) {
+  auto owner = std::make_unique<stream>(gpu);
+  std::optional<buffer<std::uint32_t>> x{std::in_place, *owner, size};
+  const failing_table calls;
+  fill(*owner, *x, 9u);
+  owner.reset();
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
+  EXPECT_EQ(contents(x->stream(), *x).back(), 9u);
+  x.reset();
+  EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+}
+
+TEST_F(BufferUse, AStreamThatUsedItLivesUntilItIsFreed) {
+  auto user = std::make_unique<stream>(gpu);
+  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
+  const failing_table calls;
+  user->wait(s);
+  gate held{*user};
+  fill(*user, *x, 9u);
+  user.reset();
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 0);
+  x.reset();
+  EXPECT_EQ(calls.count(&driver_table::cuStreamDestroy_v2), 1);
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  s.sync();
+}
+
+TEST_F(BufferUse, ItMayBeFreedOnAnotherStream) {
+  buffer<std::uint32_t> x{s, size};
+  gate held{s};
+  fill(s, x, 3u);
+  x.close(t);
+  EXPECT_TRUE(x.closed());
+  EXPECT_TRUE(is_held(t)) << "the other stream waits for the work of its own";
+  held.open();
+  t.sync();
+}
+
+TEST_F(BufferUse, ANewStreamWaitsForTheOldOne) {
+  buffer<std::uint32_t> x{s, size};
+  gate held{s};
+  fill(s, x, 3u);
+  x.set_stream(t);
+  EXPECT_EQ(x.stream(), t.ref());
+  EXPECT_TRUE(is_held(t));
+  held.open();
+  EXPECT_EQ(contents(t, x).front(), 3u);
+}
+
+// Afterwards the new stream is home, and the old one is one that used it.
+TEST_F(BufferUse, AfterTheMoveTheOldStreamIsOneThatUsesIt) {
+  std::optional<buffer<std::uint32_t>> x{std::in_place, s, size};
+  x->set_stream(t);
+  gate held{s};
+  fill(s, *x, 3u);
+  x.reset();
+  EXPECT_TRUE(is_held(t));
+  held.open();
+  t.sync();
+}
+
+// The default streams have buffers too; per-thread ones are another stream in each thread.
+TEST_F(BufferUse, OfADefaultStreamIsFreedFromAnyThread) {
+  const context_scope current{gpu};
+  for (const stream_ref home : {stream_ref::legacy(), stream_ref::per_thread()}) {
+    std::optional<buffer<std::uint32_t>> x{std::in_place, home, size};
+    fill(home, *x, 6u);
+    EXPECT_EQ(contents(home, *x).back(), 6u);
+    const failing_table calls;
+    std::thread{[&] { x.reset(); }}.join();  // where no context is current
+    EXPECT_EQ(calls.count(&driver_table::cuMemFreeAsync), 1);
+    home.sync();
+  }
+}
+
+// A fork makes streams of its own for each capture.
+TEST_F(BufferUse, CapturesFromEverNewStreamsKeepNoMoreOfThemThanAreInUse) {
+  buffer<std::uint32_t> x{s, size};
+  const failing_table calls;
+  for (int i = 0; i < 100; ++i) {
+    static_cast<void>(capture(s, [&] {
+      stream_fork f{s, 2};
+      fill(f[1], x, 1u);
+      f.join();
+    }));
+  }
+  drain_deferred();
+  const int made = calls.count(&driver_table::cuStreamCreateWithPriority);
+  EXPECT_GE(made, 100);
+  EXPECT_LE(made - calls.count(&driver_table::cuStreamDestroy_v2), 10);
+}
+
+// Of another device: used there through a peer copy.
+TEST_F(BufferUse, OnAnotherDevice) {
+  if (device::count() < 2) GTEST_SKIP() << "one device";
+  const stream other{device{1}};
+  buffer<std::uint32_t> x{s, size};
+  fill(s, x, 4u);
+  buffer<std::uint32_t> y{other, size};
+  other.wait(s);
+  gate held{other};
+  copy(other, x, y);
+  x.close();
+  EXPECT_TRUE(is_held(s));
+  held.open();
+  EXPECT_EQ(contents(other, y).back(), 4u);
+  s.sync();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,123 @@
+// deadline_test.cpp - waits of the host that end in time.
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <chrono>
+#include <ratio>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "support/fault_table.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver_table;
+using detail::failing_table;
+using test::failure_of;
+using test::gate;
+using test::result_of;
+using namespace std::chrono_literals;
+
+class Deadline : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+};
+
+TEST_F(Deadline, WorkThatIsDoneNeedsNoTime) {
+  const event e = s.record();
+  s.sync();
+  EXPECT_TRUE(s.sync_for(0s));
+  EXPECT_TRUE(s.sync_for(-1s));
+  EXPECT_TRUE(e.sync_for(0ns));
+  EXPECT_TRUE(s.sync_until(std::chrono::steady_clock::now() - 1h));
+  EXPECT_TRUE(e.sync_until(std::chrono::system_clock::now()));
+}
+
+TEST_F(Deadline, WorkThatIsNotDoneIsNotWaitedForLonger) {
+  gate held{s};
+  const event e = s.record();
+  const timed_event timed = s.record_timed();
+  EXPECT_FALSE(s.sync_for(0s));
+  EXPECT_FALSE(s.sync_for(-1h));
+  EXPECT_FALSE(e.sync_for(1us));
+  EXPECT_FALSE(timed.sync_for(1us));
+  EXPECT_FALSE(s.sync_until(std::chrono::steady_clock::now() - 1s));
+  EXPECT_FALSE(e.sync_until(std::chrono::system_clock::now() - 1h));
+  EXPECT_FALSE(s.sync_until(std::chrono::steady_clock::time_point::min()));
+  EXPECT_FALSE(e.sync_until(std::chrono::system_clock::time_point::min()));
+  held.open();
+  s.sync();
+}
+
+// It waits at least as long as it was told.
+TEST_F(Deadline, ItIsNotGivenUpEarly) {
+  gate held{s};
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(s.sync_for(3ms));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 3ms);
+  const auto deadline = std::chrono::steady_clock::now() + 2ms;
+  EXPECT_FALSE(s.record().sync_until(deadline));
+  EXPECT_GE(std::chrono::steady_clock::now(), deadline);
+}
+
+TEST_F(Deadline, WorkThatEndsInTimeIsSeen) {
+  gate held{s};
+  const event e = s.record();
+  std::thread opener{[&] { held.open(); }};
+  EXPECT_TRUE(s.sync_for(1h));
+  EXPECT_TRUE(e.sync_for(0s));
+  opener.join();
+}
+
+// Every duration has an end that can be waited for, or none at all.
+TEST_F(Deadline, TheLongestAndTheOddestDurations) {
+  gate held{s};
+  std::thread opener{[&] { held.open(); }};
+  EXPECT_TRUE(s.sync_for(std::chrono::hours::max()));
+  opener.join();
+  gate again{s};
+  EXPECT_FALSE(s.sync_for(std::chrono::duration<double, std::milli>{0.25}));
+  EXPECT_FALSE(s.sync_for(std::chrono::duration<int, std::pico>{1}));
+  again.open();
+  EXPECT_TRUE(s.sync_for(std::chrono::duration<float>{1e30f}));
+}
+
+// Another thread may go on giving the stream work: the wait is for what it had.
+TEST_F(Deadline, LaterWorkDoesNotExtendTheWait) {
+  gate first{s};
+  const event behind = s.record();
+  gate second{s};
+  first.open();
+  EXPECT_TRUE(behind.sync_for(1h));
+  EXPECT_FALSE(s.sync_for(0s));
+}
+
+// Rule 41.
+TEST_F(Deadline, AnErrorIsNotALackOfTime) {
+  const event e = s.record();
+  s.sync();
+  failing_table faults;
+  faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
+  const auto failure = failure_of([&] { static_cast<void>(s.sync_for(1s)); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::illegal_address);
+  EXPECT_STREQ(failure->call(), "cuEventQuery");
+  faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(result_of([&] { static_cast<void>(e.sync_for(1s)); }), errc::launch_failed);
+}
+
+TEST_F(Deadline, ClosedOnesSaySo) {
+  event e = s.record();
+  e.close();
+  s.close();
+  EXPECT_EQ(result_of([&] { static_cast<void>(s.sync_for(1s)); }), errc::closed);
+  EXPECT_EQ(result_of([&] { static_cast<void>(e.sync_for(1s)); }), errc::closed);
+}
+
+}  // namespace
+}  // namespace weir

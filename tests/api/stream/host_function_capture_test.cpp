@@ -1,0 +1,175 @@
+// host_function_capture_test.cpp - host functions in captures: which are taken, how often they run, how long they live.
+#include <weir/device/context.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "driver/table.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+#include "support/unraised.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using test::fate;
+using test::gate;
+using test::is_destroyed_once;
+using test::result_of;
+using test::unraised_errors;
+using test::witness;
+
+class HostFunctionCapture : public ::testing::Test {
+ protected:
+  void begin() {
+    ASSERT_EQ(driver().cuStreamBeginCapture_v2(s.get(), abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  }
+  [[nodiscard]] abi::CUgraph end() {
+    abi::CUgraph graph = nullptr;
+    EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_SUCCESS);
+    return graph;
+  }
+  [[nodiscard]] abi::CUgraphExec instantiate(abi::CUgraph graph) {
+    abi::CUgraphExec exec = nullptr;
+    EXPECT_EQ(driver().cuGraphInstantiateWithFlags(&exec, graph, 0), abi::CUDA_SUCCESS);
+    return exec;
+  }
+  void launch(abi::CUgraphExec exec) { EXPECT_EQ(driver().cuGraphLaunch(exec, s.get()), abi::CUDA_SUCCESS); }
+  void destroy(abi::CUgraph graph) { EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS); }
+  void destroy(abi::CUgraphExec exec) { EXPECT_EQ(driver().cuGraphExecDestroy(exec), abi::CUDA_SUCCESS); }
+
+  device gpu;
+  context_scope current{gpu};  // to instantiate graphs
+  stream s{gpu};
+  stream t{gpu};
+};
+
+// Rules 67 and 70: refused before the driver sees it, so that the capture lives on.
+TEST_F(HostFunctionCapture, WhatRunsOnceIsRefused) {
+  fate once;
+  fate callback;
+  begin();
+  EXPECT_EQ(result_of([&] { launch_host_once(s, [w = witness{once}] { w.ran(); }); }),
+            errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { add_callback(s, [w = witness{callback}](errc) { w.ran(); }); }),
+            errc::stream_capture_unsupported);
+  destroy(end());
+  EXPECT_EQ(once.destructions, 1);
+  EXPECT_EQ(callback.destructions, 1);
+}
+
+// Rules 68, 71 and 172.
+TEST_F(HostFunctionCapture, WhatIsRepeatableRunsOnceALaunch) {
+  fate f;
+  begin();
+  launch_host(s, [w = witness{f}] { w.ran(); });
+  const abi::CUgraph graph = end();
+  s.sync();
+  EXPECT_EQ(f.runs, 0) << "a capture records and does not run";
+  const abi::CUgraphExec exec = instantiate(graph);
+  destroy(graph);
+  for (int i = 1; i <= 3; ++i) {
+    launch(exec);
+    s.sync();
+    EXPECT_EQ(f.runs, i);
+  }
+  drain_deferred();
+  EXPECT_EQ(f.destructions, 0);
+  destroy(exec);
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+// Rule 69.
+TEST_F(HostFunctionCapture, AStreamThatJoinedServesToo) {
+  fate f;
+  begin();
+  const event fork = s.record();
+  t.wait(fork);
+  launch_host(t, [w = witness{f}] { w.ran(); });
+  const event join = t.record();
+  s.wait(join);
+  const abi::CUgraph graph = end();
+  const abi::CUgraphExec exec = instantiate(graph);
+  launch(exec);
+  launch(exec);
+  s.sync();
+  EXPECT_EQ(f.runs, 2);
+  destroy(exec);
+  destroy(graph);
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+// Rule 71: a launch that is under way keeps the closure.
+TEST_F(HostFunctionCapture, TheClosureOutlivesALaunchInFlight) {
+  fate f;
+  begin();
+  launch_host(s, [w = witness{f}] { w.ran(); });
+  const abi::CUgraph graph = end();
+  const abi::CUgraphExec exec = instantiate(graph);
+  gate held{s};
+  launch(exec);
+  destroy(exec);
+  destroy(graph);
+  drain_deferred();
+  EXPECT_EQ(f.destructions, 0);
+  held.open();
+  s.sync();
+  EXPECT_EQ(f.runs, 1);
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+// Rule 73: no one stream stands for all launches, so it reaches the hook.
+TEST_F(HostFunctionCapture, WhatItThrowsReachesTheHook) {
+  const unraised_errors unraised;
+  begin();
+  launch_host(s, [] { throw std::runtime_error{"in a graph"}; });
+  const abi::CUgraph graph = end();
+  const abi::CUgraphExec exec = instantiate(graph);
+  launch(exec);
+  s.sync();
+  EXPECT_EQ(unraised.count(), 1u);
+  destroy(exec);
+  destroy(graph);
+}
+
+// A capture that is broken is told apart, and nothing is queued.
+TEST_F(HostFunctionCapture, ABrokenCaptureTakesNothing) {
+  fate f;
+  begin();
+  EXPECT_NE(driver().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS);  // breaks it
+  EXPECT_EQ(result_of([&] { launch_host(s, [w = witness{f}] { w.ran(); }); }), errc::stream_capture_invalidated);
+  EXPECT_EQ(f.destructions, 1);
+  abi::CUgraph graph = nullptr;
+  EXPECT_EQ(driver().cuStreamEndCapture(s.get(), &graph), abi::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  s.sync();
+}
+
+// What a stream of weir's is, is known; asking in a capture does no harm. Of a foreign one the question is refused.
+TEST_F(HostFunctionCapture, QuestionsDoNotBreakIt) {
+  begin();
+  static_cast<void>(s.id());
+  EXPECT_EQ(s.device(), gpu);
+  EXPECT_EQ(s.context(), gpu.primary_context());
+  EXPECT_EQ(s.priority(), 0);
+  EXPECT_FALSE(s.is_blocking());
+  destroy(end());
+
+  abi::CUstream raw = nullptr;
+  ASSERT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
+  ASSERT_EQ(driver().cuStreamBeginCapture_v2(raw, abi::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), abi::CUDA_SUCCESS);
+  EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.id()); }), errc::stream_capture_unsupported);
+  EXPECT_EQ(result_of([&] { static_cast<void>(stream_ref{raw}.is_blocking()); }), errc::stream_capture_unsupported);
+  abi::CUgraph graph = nullptr;
+  EXPECT_EQ(driver().cuStreamEndCapture(raw, &graph), abi::CUDA_SUCCESS);
+  destroy(graph);
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace weir

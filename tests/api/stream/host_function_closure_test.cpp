@@ -1,0 +1,133 @@
+// host_function_closure_test.cpp - what a host function carries along: taken in, kept, destroyed once.
+#include <weir/memory/buffer.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+#include "support/unraised.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using test::fate;
+using test::gate;
+using test::result_of;
+using test::unraised_errors;
+using test::witness;
+
+class HostFunctionClosure : public ::testing::Test {
+ protected:
+  ~HostFunctionClosure() override { drain_deferred(); }
+
+  device gpu;
+  stream s{gpu};
+};
+
+// Rule 82: the closure is copied or moved in; the caller's own is free at once.
+TEST_F(HostFunctionClosure, IsTheStreams) {
+  gate held{s};
+  std::string got;
+  {
+    const std::string text(100, 'x');
+    launch_host(s, [&got, text] { got = text; });
+  }
+  held.open();
+  s.sync();
+  EXPECT_EQ(got, std::string(100, 'x'));
+}
+
+TEST_F(HostFunctionClosure, MayBeLargeAndAligned) {
+  struct alignas(1024) wide {
+    std::array<unsigned char, 5000> bytes{};
+  };
+  std::array<unsigned char, 500> big{};
+  big[499] = 7;
+  wide far;
+  far.bytes[4999] = 8;
+  int sum = 0;
+  bool aligned = false;
+  launch_host(s, [&sum, big] { sum += big[499]; });
+  launch_host(s, [&sum, &aligned, far] {
+    sum += far.bytes[4999];
+    aligned = reinterpret_cast<std::uintptr_t>(&far) % 1024 == 0;
+  });
+  s.sync();
+  EXPECT_EQ(sum, 15);
+  EXPECT_TRUE(aligned);
+}
+
+// Rule 75.
+TEST_F(HostFunctionClosure, IsDestroyedOnceAndOutsideOfHostFunctions) {
+  fate once;
+  fate callback;
+  fate repeatable;
+  launch_host_once(s, [w = witness{once}] { w.ran(); });
+  add_callback(s, [w = witness{callback}](errc) { w.ran(); });
+  launch_host(s, [w = witness{repeatable}] { w.ran(); });
+  s.sync();
+  drain_deferred();
+  for (const fate* f : {&once, &callback, &repeatable}) {
+    EXPECT_EQ(f->runs, 1);
+    EXPECT_EQ(f->destructions, 1);
+    EXPECT_EQ(f->destructions_in_host_functions, 0);
+  }
+}
+
+// Rules 75 and 89: a closure may own whatever weir has, also the last owner of its own stream.
+TEST_F(HostFunctionClosure, MayOwnWeirsObjects) {
+  const unraised_errors unraised;
+  auto own = std::make_unique<stream>(gpu);
+  const stream_ref on = *own;
+  gate held{on};
+  buffer<int> device_memory{on, 100};
+  pinned_buffer<int> pinned{100};
+  event mark = on.record();
+  int runs = 0;
+  launch_host_once(on, [&runs, own = std::move(own), device_memory = std::move(device_memory),
+                        pinned = std::move(pinned), mark = std::move(mark)] { ++runs; });
+  const event behind = on.record();
+  held.open();
+  behind.sync();
+  drain_deferred();
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(unraised.count(), 0u);
+}
+
+// A closure that cannot even be moved in leaves nothing behind.
+TEST_F(HostFunctionClosure, WhoseCopyThrowsIsNotQueued) {
+  struct refuses {
+    refuses() = default;
+    refuses(const refuses&) { throw std::runtime_error{"no copy"}; }
+    void operator()() const {}
+  };
+  const refuses f;
+  EXPECT_THROW(launch_host(s, f), std::runtime_error);
+  s.sync();
+}
+
+// Rule 81: refused calls destroy it on the calling thread.
+TEST_F(HostFunctionClosure, ThatCannotBeQueuedIsDestroyedHere) {
+  stream gone{gpu};
+  gone.close();
+  fate f;
+  EXPECT_EQ(result_of([&] { launch_host_once(gone, [w = witness{f}] { w.ran(); }); }), errc::closed);
+  EXPECT_EQ(f.runs, 0);
+  EXPECT_EQ(f.destructions, 1);
+  EXPECT_EQ(f.destroyed_by.load(), std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,106 @@
+// cases/two_mapped.cpp - memory without addresses on the far device, mapped for one device or both.
+#include "cases/memory/ranges.hpp"
+#include "cases/two_devices/two_reach.hpp"
+
+namespace weir::conformance {
+namespace {
+
+CUmemAllocationProp there() {
+  CUmemAllocationProp p = on_device();
+  p.location.id = Far::dev;
+  return p;
+}
+
+CUmemLocation on(CUdevice device) { return place(CU_MEM_LOCATION_TYPE_DEVICE, device); }
+
+void rec_access(Rec& r, const std::string& key, CUdeviceptr p) {
+  for (const auto& [device, name] : {std::pair{g.dev, ".near"}, std::pair{Far::dev, ".far"}}) {
+    unsigned long long flags = 99;
+    const CUmemLocation where = on(device);
+    if (r.k(key + name, cuMemGetAccess(&flags, &where, p)) == CUDA_SUCCESS) r.k(key + name + ".flags", flags);
+  }
+}
+
+}  // namespace
+
+void two_mapped_cases() {
+  add("two.mapped_access", FAR, [](Rec& r) {
+    const Far far;
+    const CUmemAllocationProp props = there();
+    size_t grain = 0;
+    r.k("granularity", cuMemGetAllocationGranularity(&grain, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    r.k("granularity.is", static_cast<unsigned long>(grain));
+    CUmemGenericAllocationHandle h = 0;
+    r.k("create", cuMemCreate(&h, kGrain, &props, 0));
+    Range a;
+    r.k("map", cuMemMap(a, kGrain, 0, h, 0));
+    rec_access(r, "mapped", a);
+    CUmemAccessDesc near = access_from(g.dev), far_too = access_from(Far::dev);
+    r.k("near", cuMemSetAccess(a, kGrain, &near, 1));
+    rec_access(r, "near_let", a);
+    r.k("far", cuMemSetAccess(a, kGrain, &far_too, 1));
+    rec_access(r, "far_let", a);
+    near.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    r.k("near_read", cuMemSetAccess(a, kGrain, &near, 1));
+    rec_access(r, "near_read", a);
+    near.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    r.k("near_none", cuMemSetAccess(a, kGrain, &near, 1));
+    rec_access(r, "near_none", a);
+    far_too.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    r.k("far_none", cuMemSetAccess(a, kGrain, &far_too, 1));
+    rec_access(r, "far_none", a);
+    const CUmemAccessDesc both[2] = {access_from(g.dev), access_from(Far::dev)};
+    r.k("both", cuMemSetAccess(a, kGrain, both, 2));
+    rec_access(r, "both", a);
+    r.k("release", cuMemRelease(h));
+  });
+  add("two.mapped_and_peer_access", FAR, [](Rec& r) {
+    // Peer access of the contexts gives none to mapped memory.
+    const Far far;
+    OK(far.near_reaches());
+    const Reached m(Reached::State::mapped_far, far);
+    rec_access(r, "peer", m.p);
+  });
+  add("two.mapped_twice", FAR, [](Rec& r) {
+    // One piece of far memory at two addresses: for each device one.
+    const Far far;
+    const CUmemAllocationProp props = there();
+    CUmemGenericAllocationHandle h = 0;
+    OK(cuMemCreate(&h, kGrain, &props, 0));
+    {
+      Range a, b;
+      r.k("map", cuMemMap(a, kGrain, 0, h, 0));
+      r.k("map_again", cuMemMap(b, kGrain, 0, h, 0));
+      const CUmemAccessDesc near = access_from(g.dev), far_only = access_from(Far::dev);
+      r.k("near", cuMemSetAccess(a, kGrain, &near, 1));
+      r.k("far", cuMemSetAccess(b, kGrain, &far_only, 1));
+      put_words(far.ctx, b, 71);
+      r.k("word", get_word(g.ctx, a));
+    }
+    OK(cuMemRelease(h));
+  });
+  add("two.mapped_while_far_is_current", FAR, [](Rec& r) {
+    // Near memory made, mapped and opened while the far context is current; and by nobody's context.
+    const Far far;
+    const auto all = [&](const std::string& key) {
+      CUmemGenericAllocationHandle h = 0;
+      CUdeviceptr p = 0;
+      const CUmemAllocationProp props = on_device();
+      const CUmemAccessDesc near = access_from(g.dev);
+      r.k(key + ".create", cuMemCreate(&h, kGrain, &props, 0));
+      r.k(key + ".reserve", cuMemAddressReserve(&p, kGrain, 0, 0, 0));
+      r.k(key + ".map", cuMemMap(p, kGrain, 0, h, 0));
+      r.k(key + ".access", cuMemSetAccess(p, kGrain, &near, 1));
+      r.k(key + ".unmap", cuMemUnmap(p, kGrain));
+      r.k(key + ".free", cuMemAddressFree(p, kGrain));
+      r.k(key + ".release", cuMemRelease(h));
+    };
+    {
+      const Current current(far.ctx);
+      all("far");
+    }
+    on_thread([&] { all("none"); }, false);
+  });
+}
+
+}  // namespace weir::conformance

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""rules.py ROOT: does every rule that a comment cites exist, and is the list of rules numbered without gaps?
+
+Comments cite docs/internals/rules.md by number: "Rule N", "Rules N, M and K", "Rules N to M". They cite tests/conformance/rules.md by part and
+rule, "rule N.M", where every number of the citation is of that list; in PARTS, whose tests follow its parts, "rules N to M" are its parts.
+"""
+import pathlib
+import re
+import sys
+
+PAGE = "docs/internals/rules.md"
+CONFORMANCE = "tests/conformance/rules.md"
+PARTS = ("tests/conformance/", "tests/graphs/")
+FOLDERS = ("src", "include", "tests", "bench", "examples")
+COMMENTS = {".cpp": "//", ".hpp": "//", ".h": "//", ".cuh": "//", ".cu": "//", ".def": "//", ".py": "#"}
+NUMBER = r"\d+(?:\.\d+)?"
+CITATION = re.compile(rf"\brules?\s({NUMBER}(?:(?:,?\s(?:and|or|to)\s|,\s|\s?[-–]\s?){NUMBER})*)(?![\d.]*\d)", re.I)
+RANGE = re.compile(r"(\d+)(?:\sto\s|\s?[-–]\s?)(\d+)")
+
+
+def listed(text):
+    """The numbers of the rules on the page, in its order."""
+    return [int(number) for number in re.findall(r"^(\d+)\. \S", text, re.M)]
+
+
+def listed_by_part(text):
+    """"N" for each part of the conformance list, and "N.M" for each rule of it."""
+    found, part = set(), None
+    for line in text.splitlines():
+        if heading := re.match(r"## (\d+)\. ", line):
+            part = heading[1]
+            found.add(part)
+        elif part and (rule := re.match(r"(\d+)\. ", line)):
+            found.add(f"{part}.{rule[1]}")
+    return found
+
+
+def comments(path):
+    """The comments of a file, each as its first line's number and its lines; adjacent comment lines are one."""
+    mark = COMMENTS[path.suffix]
+    pattern = re.compile(rf"^(.*?){mark}+ ?(.*)$")
+    at, lines = 0, []
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        found = pattern.match(line)
+        goes_on = found and lines and not found[1].strip()
+        if lines and not goes_on:
+            yield at, lines
+            lines = []
+        if found:
+            at = at if goes_on else number
+            lines.append(found[2])
+    if lines:
+        yield at, lines
+
+
+def cited(path):
+    """The citations of a file: the line's number, the words, and the numbers, with ranges written out."""
+    for first, lines in comments(path):
+        text = "\n".join(lines)
+        for found in CITATION.finditer(text):
+            numbers = re.findall(NUMBER, found[1])
+            for low, high in RANGE.findall(found[1]):
+                numbers += [str(n) for n in range(int(low) + 1, int(high))]
+            yield first + text.count("\n", 0, found.start()), " ".join(found[0].split()), numbers
+
+
+def wrong_numbers(numbers):
+    """What keeps the page from being numbered 1 to N."""
+    return [
+        f"{PAGE}: rule {number} stands where rule {expected} is expected"
+        for expected, number in enumerate(numbers, 1)
+        if number != expected
+    ][:1]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    numbers = listed((root / PAGE).read_text())
+    own = {str(number) for number in numbers}
+    by_part = listed_by_part((root / CONFORMANCE).read_text())
+    wrong = wrong_numbers(numbers) or ([] if numbers else [f"{PAGE} lists no rules"])
+    met, count = set(), 0
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in COMMENTS or not path.is_file():
+                continue
+            name = path.relative_to(root).as_posix()
+            for line, words, asked in cited(path):
+                count += 1
+                of_parts = name.startswith(PARTS) or any("." in number for number in asked)
+                known, page = (by_part, CONFORMANCE) if of_parts else (own, PAGE)
+                wrong += [f"{name}:{line}: '{words}': {page} has no {number}" for number in asked if number not in known]
+                met |= set() if of_parts else own & set(asked)
+    print("\n".join(wrong) or f"{count} citations name rules that exist; {len(met)} of {len(numbers)} rules are cited")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

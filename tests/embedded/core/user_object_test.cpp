@@ -1,0 +1,73 @@
+// user_object_test.cpp - user objects: how long graphs, executables and launches keep them.
+#include "embedded/graph/graph_fixture.hpp"
+
+#include <array>
+#include <memory>
+
+namespace weir::embedded {
+namespace {
+
+using UserObject = memory_test;
+
+// An executable keeps user objects until the last launch in flight has ended; their destructors may not call the
+// driver.
+TEST_F(UserObject, LivesAsLongAsALaunch) {
+  test_stream s;
+  static std::atomic<CUresult> answer;
+  answer = CUDA_SUCCESS;
+  CUuserObject object = nullptr;
+  const auto destroy = [](void* ended) {
+    CUgraph unwanted = nullptr;
+    answer = driver.cuGraphCreate(&unwanted, 0);
+    counter::count(ended);
+  };
+  counter ended;
+  ASSERT_EQ(driver.cuUserObjectCreate(&object, &ended, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), CUDA_SUCCESS);
+  auto g = std::make_unique<test_graph>();
+  g->add_empty();
+  ASSERT_EQ(driver.cuGraphRetainUserObject(*g, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+  test_exec run{*g};
+  held gate{s};
+  run.launch(s);
+  g.reset();
+  run.destroy();
+  EXPECT_EQ(ended.calls, 0);
+  gate.open();
+  while (ended.calls == 0) std::this_thread::yield();
+  EXPECT_EQ(answer, CUDA_ERROR_NOT_PERMITTED);
+}
+
+// Those of child graphs, too; an update takes them over from the graph that it is made of.
+TEST_F(UserObject, OfAChildGraphLivesAsLongAsTheExecutable) {
+  std::array<counter, 2> ended;
+  const auto make = [&](counter& end) {
+    CUuserObject object = nullptr;
+    EXPECT_EQ(driver.cuUserObjectCreate(&object, &end, counter::count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+              CUDA_SUCCESS);
+    test_graph inner;
+    inner.add_empty();
+    EXPECT_EQ(driver.cuGraphRetainUserObject(inner, object, 1, CU_GRAPH_USER_OBJECT_MOVE), CUDA_SUCCESS);
+    auto outer = std::make_unique<test_graph>();
+    CUgraphNode child = nullptr;
+    EXPECT_EQ(driver.cuGraphAddChildGraphNode(&child, *outer, nullptr, 0, inner), CUDA_SUCCESS);
+    return outer;
+  };
+  auto first = make(ended[0]);
+  auto second = make(ended[1]);
+  test_exec run{*first};
+  first.reset();
+  await_destructors();
+  EXPECT_EQ(ended[0].calls, 0);
+  CUgraphExecUpdateResultInfo info{};
+  EXPECT_EQ(driver.cuGraphExecUpdate_v2(run, *second, &info), CUDA_SUCCESS);
+  second.reset();
+  await_destructors();
+  EXPECT_EQ(ended[0].calls, 1);
+  EXPECT_EQ(ended[1].calls, 0);
+  run.destroy();
+  await_destructors();
+  EXPECT_EQ(ended[1].calls, 1);
+}
+
+}  // namespace
+}  // namespace weir::embedded

@@ -1,0 +1,215 @@
+// ipc_event_test.cpp - events of several processes: whose record counts, and what becomes of it when one of them ends.
+#include <unistd.h>
+
+#include "embedded/memory/memory_fixture.hpp"
+#include "support/peer.hpp"
+
+namespace weir::embedded {
+
+namespace {
+
+constexpr unsigned shared_event = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
+
+void begin() {
+  CUcontext context = nullptr;
+  driver.cuInit(0);
+  driver.cuDevicePrimaryCtxRetain(&context, 0);
+  driver.cuCtxSetCurrent(context);
+}
+
+// Makes an event and gives its handle, then: 'r' records it behind a held stream, 'o' opens the stream, 'n' records it on
+// one that is not held, 'q' sends what a query says, 's' waits for it and sends what that says, 'd' destroys it, anything
+// else ends.
+WEIR_PEER_ROLE(event_owner) {
+  begin();
+  CUevent event = nullptr;
+  driver.cuEventCreate(&event, shared_event);
+  CUipcEventHandle handle{};
+  driver.cuIpcGetEventHandle(&handle, event);
+  test.send(handle);
+  const test_stream stream;
+  held gate{stream};
+  for (char ask = 0; test.try_receive(ask);) {
+    CUresult answer = CUDA_SUCCESS;
+    switch (ask) {
+      case 'r': answer = driver.cuEventRecord(event, stream); break;
+      case 'o': gate.open(); break;
+      case 'n': answer = driver.cuEventRecord(event, nullptr); break;
+      case 'q': answer = driver.cuEventQuery(event); break;
+      case 's': answer = driver.cuEventSynchronize(event); break;
+      case 'd': answer = driver.cuEventDestroy_v2(event); break;
+      default: _exit(0);  // as it is, with a stream that is held
+    }
+    test.send(answer);
+  }
+}
+
+class IpcEvent : public memory_test {
+ protected:
+  void SetUp() override {
+    memory_test::SetUp();
+    handle_ = owner_.receive<CUipcEventHandle>();
+    ASSERT_EQ(driver.cuIpcOpenEventHandle(&event_, handle_), CUDA_SUCCESS);
+  }
+  void TearDown() override {
+    EXPECT_EQ(driver.cuEventDestroy_v2(event_), CUDA_SUCCESS);
+    memory_test::TearDown();
+  }
+  CUresult ask(char what) const {
+    owner_.send(what);
+    return owner_.receive<CUresult>();
+  }
+  void end_owner() {
+    owner_.send('e');
+    EXPECT_EQ(owner_.wait(), 0);
+  }
+
+  test::peer owner_{"event_owner"};
+  CUipcEventHandle handle_{};
+  CUevent event_ = nullptr;
+};
+
+TEST_F(IpcEvent, NeverRecordedIsComplete) {
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, IsPendingUntilTheOtherProcessesWorkIsDone) {
+  ASSERT_EQ(ask('r'), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
+  const test_stream here;
+  EXPECT_EQ(driver.cuStreamWaitEvent(here, event_, 0), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamQuery(here), CUDA_ERROR_NOT_READY);
+  ASSERT_EQ(ask('o'), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamSynchronize(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, RecordedHereIsSeenThere) {
+  const test_stream here;
+  held gate{here};
+  ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
+  EXPECT_EQ(ask('q'), CUDA_ERROR_NOT_READY);
+  gate.open();
+  EXPECT_EQ(ask('s'), CUDA_SUCCESS);
+  EXPECT_EQ(ask('q'), CUDA_SUCCESS);
+}
+
+// A wait binds to the record that there is when it is made, also where another process made that.
+TEST_F(IpcEvent, ALaterRecordDoesNotExtendAnEarlierWait) {
+  ASSERT_EQ(ask('n'), CUDA_SUCCESS);
+  ASSERT_EQ(ask('s'), CUDA_SUCCESS);
+  const test_stream here;
+  ASSERT_EQ(driver.cuStreamWaitEvent(here, event_, 0), CUDA_SUCCESS);
+  ASSERT_EQ(ask('r'), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuStreamSynchronize(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
+  ASSERT_EQ(ask('o'), CUDA_SUCCESS);
+}
+
+// Two records of one event complete one after the other: the later one's stream waits.
+TEST_F(IpcEvent, RecordsCompleteInTheirOrder) {
+  ASSERT_EQ(ask('r'), CUDA_SUCCESS);
+  const test_stream here;
+  ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(driver.cuStreamQuery(here), CUDA_ERROR_NOT_READY);
+  ASSERT_EQ(ask('o'), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, IsNotCaptured) {
+  const test_stream here;
+  ASSERT_EQ(driver.cuStreamBeginCapture_v2(here, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventRecord(event_, here), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver.cuStreamEndCapture(here, &graph), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, OutlivesItsMaker) {
+  ASSERT_EQ(ask('n'), CUDA_SUCCESS);
+  ASSERT_EQ(ask('s'), CUDA_SUCCESS);
+  end_owner();
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
+  const test_stream here;
+  EXPECT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, IsOpenedAfterItsProcessHasEnded) {
+  end_owner();
+  CUevent late = nullptr;
+  ASSERT_EQ(driver.cuIpcOpenEventHandle(&late, handle_), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(late), CUDA_SUCCESS);
+  CUipcEventHandle again{};
+  EXPECT_EQ(driver.cuIpcGetEventHandle(&again, late), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(driver.cuEventDestroy_v2(late), CUDA_SUCCESS);
+}
+
+// Nobody is left to complete it: what waits for it goes on.
+TEST_F(IpcEvent, ARecordWhoseProcessEndsHoldsNobody) {
+  ASSERT_EQ(ask('r'), CUDA_SUCCESS);
+  const test_stream here;
+  ASSERT_EQ(driver.cuStreamWaitEvent(here, event_, 0), CUDA_SUCCESS);
+  end_owner();
+  EXPECT_EQ(driver.cuStreamSynchronize(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
+}
+
+// The same for a record that is made here behind it, though the last one is of a process that lives.
+TEST_F(IpcEvent, ARecordBehindOneWhoseProcessEndsIsComplete) {
+  ASSERT_EQ(ask('r'), CUDA_SUCCESS);
+  const test_stream here;
+  ASSERT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
+  end_owner();
+  EXPECT_EQ(driver.cuStreamSynchronize(here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, DestroyedThereIsAnEventHereStill) {
+  ASSERT_EQ(ask('d'), CUDA_SUCCESS);
+  const test_stream here;
+  held gate{here};
+  EXPECT_EQ(driver.cuEventRecord(event_, here), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuEventQuery(event_), CUDA_ERROR_NOT_READY);
+  gate.open();
+  EXPECT_EQ(driver.cuEventSynchronize(event_), CUDA_SUCCESS);
+}
+
+TEST_F(IpcEvent, IsNotOpenedByAHandleThatIsWrong) {
+  for (std::size_t i = 0; i < 36; ++i) {
+    if (i >= 8 && i < 12) continue;  // the process: one that has ended leaves its events to whoever opens them
+    CUipcEventHandle wrong = handle_;
+    wrong.reserved[i] = static_cast<char>(wrong.reserved[i] ^ 0x41);
+    CUevent none = nullptr;
+    EXPECT_NE(driver.cuIpcOpenEventHandle(&none, wrong), CUDA_SUCCESS) << "byte " << i;
+    EXPECT_EQ(none, nullptr);
+  }
+}
+
+// An event of a graph is recorded for all processes at each launch.
+TEST_F(IpcEvent, IsRecordedByGraphs) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(driver.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  const CUresult added = driver.cuGraphAddEventRecordNode(&node, graph, nullptr, 0, event_);
+  if (added == CUDA_SUCCESS && driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
+    const test_stream here;
+    held gate{here};
+    EXPECT_EQ(driver.cuGraphLaunch(exec, here), CUDA_SUCCESS);
+    EXPECT_EQ(ask('q'), CUDA_ERROR_NOT_READY);
+    gate.open();
+    EXPECT_EQ(ask('s'), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(driver.cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
+}  // namespace
+
+}  // namespace weir::embedded

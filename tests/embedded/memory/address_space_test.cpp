@@ -1,0 +1,215 @@
+// address_space_test.cpp - reserved addresses, and the allocations that are mapped there.
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+
+#include "embedded/memory/memory_fixture.hpp"
+
+namespace weir::embedded {
+namespace {
+
+constexpr std::size_t piece = std::size_t{2} << 20;
+constexpr CUmemLocation here{CU_MEM_LOCATION_TYPE_DEVICE, 0};
+constexpr CUmemAccessDesc everything{here, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+class AddressSpace : public memory_test {
+ protected:
+  static CUdeviceptr reserve(std::size_t bytes) {
+    CUdeviceptr start = 0;
+    EXPECT_EQ(driver.cuMemAddressReserve(&start, bytes, 0, 0, 0), CUDA_SUCCESS);
+    return start;
+  }
+  static CUmemGenericAllocationHandle create(
+      std::size_t bytes, CUmemAllocationHandleType handles = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    CUmemAllocationProp wanted{};
+    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.requestedHandleTypes = handles;
+    wanted.location = here;
+    CUmemGenericAllocationHandle made = 0;
+    EXPECT_EQ(driver.cuMemCreate(&made, bytes, &wanted, 0), CUDA_SUCCESS);
+    return made;
+  }
+  static void map(CUdeviceptr at, std::size_t bytes, CUmemGenericAllocationHandle memory) {
+    EXPECT_EQ(driver.cuMemMap(at, bytes, 0, memory, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemSetAccess(at, bytes, &everything, 1), CUDA_SUCCESS);
+  }
+  static void unmap(CUdeviceptr at, std::size_t bytes) { EXPECT_EQ(driver.cuMemUnmap(at, bytes), CUDA_SUCCESS); }
+  static void give_back(CUdeviceptr start, std::size_t bytes) {
+    EXPECT_EQ(driver.cuMemAddressFree(start, bytes), CUDA_SUCCESS);
+  }
+  static void release(CUmemGenericAllocationHandle memory) { EXPECT_EQ(driver.cuMemRelease(memory), CUDA_SUCCESS); }
+};
+
+// An allocation costs from its creation until nobody has a handle or a mapping of it; addresses cost nothing.
+TEST_F(AddressSpace, AnAllocationIsPaidForWhileAnybodyHasIt) {
+  const std::size_t free = free_memory();
+  const CUdeviceptr range = reserve(64 * piece);
+  EXPECT_EQ(free_memory(), free);
+  const auto memory = create(2 * piece);
+  EXPECT_EQ(free_memory(), free - 2 * piece);
+  map(range, 2 * piece, memory);
+  map(range + 2 * piece, 2 * piece, memory);
+  release(memory);
+  EXPECT_EQ(free_memory(), free - 2 * piece);
+  unmap(range, 2 * piece);
+  EXPECT_EQ(free_memory(), free - 2 * piece);
+  unmap(range + 2 * piece, 2 * piece);
+  EXPECT_EQ(free_memory(), free);
+  give_back(range, 64 * piece);
+}
+
+// Descriptors are few; memory that is given to nobody needs none. It can be at several addresses all the same.
+TEST_F(AddressSpace, OnlyWhatIsSharedHasADescriptor) {
+  const auto open_descriptors = [] {
+    const std::filesystem::directory_iterator all{"/proc/self/fd"};
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_descriptors();
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto memory = create(piece, CU_MEM_HANDLE_TYPE_NONE);
+  map(range, piece, memory);
+  map(range + piece, piece, memory);
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(driver.cuMemsetD32_v2(range + 64, 7, 1), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(words_at(range + piece)[16], 7u);
+  unmap(range, 2 * piece);
+  map(range, piece, memory);
+  EXPECT_EQ(words_at(range)[16], 7u) << "it is kept while it is mapped nowhere";
+  unmap(range, piece);
+  const auto shared = create(piece);
+  EXPECT_EQ(open_descriptors(), before + 1);
+  release(shared);
+  release(memory);
+  EXPECT_EQ(open_descriptors(), before);
+  give_back(range, 2 * piece);
+}
+
+TEST_F(AddressSpace, MoreThanTheDeviceHasIsRefused) {
+  CUmemAllocationProp wanted{};
+  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.location = here;
+  CUmemGenericAllocationHandle made = 0;
+  const std::size_t most = free_memory() / piece * piece;
+  EXPECT_EQ(driver.cuMemCreate(&made, most + piece, &wanted, 0), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_F(AddressSpace, AStreamWorksAcrossMappings) {
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto one = create(piece);
+  const auto two = create(piece);
+  map(range, piece, one);
+  map(range + piece, piece, two);
+  const test_stream s;
+  EXPECT_EQ(driver.cuMemsetD32Async(range, 7, 2 * piece / 4, s), CUDA_SUCCESS);
+  s.synchronize();
+  EXPECT_EQ(words_at(range + piece)[-1], 7u);
+  EXPECT_EQ(words_at(range + piece)[0], 7u);
+  EXPECT_EQ(driver.cuMemsetD32Async(range, 7, 2 * piece / 4 + 1, s), CUDA_ERROR_INVALID_VALUE);
+  unmap(range, 2 * piece);
+  EXPECT_EQ(driver.cuMemsetD32Async(range, 7, 1, s), CUDA_ERROR_INVALID_VALUE);
+  release(one);
+  release(two);
+  give_back(range, 2 * piece);
+}
+
+// What a thread remembers of an address is not taken for what was mapped there since.
+TEST_F(AddressSpace, AnAddressIsAsGoodAsWhatIsMappedThereNow) {
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto large = create(2 * piece);
+  const auto small = create(piece);
+  map(range, 2 * piece, large);
+  EXPECT_EQ(driver.cuMemsetD8_v2(range, 1, 2 * piece), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  unmap(range, 2 * piece);
+  map(range, piece, small);
+  EXPECT_EQ(driver.cuMemsetD8_v2(range, 1, 2 * piece), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(driver.cuMemsetD8_v2(range, 1, piece), CUDA_SUCCESS);
+  EXPECT_EQ(driver.cuCtxSynchronize(), CUDA_SUCCESS);
+  unmap(range, piece);
+  release(large);
+  release(small);
+  give_back(range, 2 * piece);
+}
+
+// Unmapping waits for nothing; what runs later goes into memory that is nobody's.
+TEST_F(AddressSpace, WorkThatOutlivesItsMappingHarmsNobody) {
+  const CUdeviceptr range = reserve(piece);
+  const auto memory = create(piece);
+  map(range, piece, memory);
+  words_at(range)[0] = 5;
+  const test_stream s;
+  {
+    held until_unmapped{s};
+    EXPECT_EQ(driver.cuMemsetD32Async(range, 6, 1, s), CUDA_SUCCESS);
+    unmap(range, piece);
+  }
+  s.synchronize();
+  map(range, piece, memory);
+  EXPECT_EQ(words_at(range)[0], 5u);
+  unmap(range, piece);
+  release(memory);
+  give_back(range, piece);
+}
+
+// The same where the addresses are given back, too: nobody else gets them before that work is done.
+TEST_F(AddressSpace, WorkThatOutlivesItsAddressesHarmsNobody) {
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto memory = create(piece);
+  map(range + piece, piece, memory);
+  const test_stream s;
+  {
+    held until_free{s};
+    EXPECT_EQ(driver.cuMemsetD8Async(range + piece, 6, piece, s), CUDA_SUCCESS);
+    unmap(range + piece, piece);
+    give_back(range, 2 * piece);
+    CUdeviceptr elsewhere = 0;
+    EXPECT_EQ(driver.cuMemAddressReserve(&elsewhere, piece, 0, range + piece, 0), CUDA_SUCCESS);
+    EXPECT_NE(elsewhere, range + piece);
+    give_back(elsewhere, piece);
+  }
+  s.synchronize();
+  release(memory);
+}
+
+// Sizes with which the end of what is asked for comes before its beginning.
+TEST_F(AddressSpace, WhatRunsPastTheLastAddressIsRefused) {
+  const CUdeviceptr range = reserve(2 * piece);
+  const auto memory = create(piece);
+  map(range, piece, memory);
+  map(range + piece, piece, memory);
+  for (const CUdeviceptr back :
+       {CUdeviceptr{1}, CUdeviceptr{piece}, CUdeviceptr{piece + 1}, CUdeviceptr{2 * piece}, range + piece}) {
+    EXPECT_EQ(driver.cuMemUnmap(range + piece, 0 - back), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(driver.cuMemSetAccess(range + piece, 0 - back, &everything, 1), CUDA_ERROR_INVALID_VALUE);
+  }
+  unmap(range, 2 * piece);
+  release(memory);
+  give_back(range, 2 * piece);
+}
+
+TEST_F(AddressSpace, HandlesThatHaveEndedAreRefused) {
+  const auto memory = create(piece);
+  release(memory);
+  CUmemAllocationProp prop{};
+  int descriptor = -1;
+  EXPECT_NE(driver.cuMemRelease(memory), CUDA_SUCCESS);
+  EXPECT_NE(driver.cuMemGetAllocationPropertiesFromHandle(&prop, memory), CUDA_SUCCESS);
+  EXPECT_NE(driver.cuMemExportToShareableHandle(&descriptor, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(descriptor, -1);
+}
+
+// Where the memory is to be is a wish, that it be aligned is not.
+TEST_F(AddressSpace, AWishThatIsNotAlignedIsRefused) {
+  constexpr std::size_t alignment = 512 * piece;
+  CUdeviceptr free = 0;
+  ASSERT_EQ(driver.cuMemAddressReserve(&free, 2 * alignment, alignment, 0, 0), CUDA_SUCCESS);
+  give_back(free, 2 * alignment);
+  CUdeviceptr start = 0;
+  EXPECT_EQ(driver.cuMemAddressReserve(&start, piece, alignment, free + piece, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(start, 0u);
+}
+
+}  // namespace
+}  // namespace weir::embedded

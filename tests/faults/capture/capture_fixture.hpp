@@ -1,0 +1,36 @@
+// faults/capture/capture_fixture.hpp - two streams to capture, which are ordinary ones in the end.
+#pragma once
+
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <gtest/gtest.h>
+
+#include "api/core/guard.hpp"
+
+namespace weir::test {
+
+class capture_fixture : public ::testing::Test {
+ protected:
+  ~capture_fixture() override {
+    EXPECT_EQ(capture_status_of(s), capture_status::none);
+    EXPECT_EQ(capture_status_of(t), capture_status::none);
+    EXPECT_EQ(detail::open_captures.load(), 0);
+    s.sync();
+    t.sync();
+  }
+  // t joins the capture of s and has work of its own.
+  void fork() {
+    t.wait(s);
+    fill(t, x, 2);
+  }
+
+  device gpu;
+  stream s{gpu};
+  stream t{gpu};
+  buffer<int> x{s, 100};
+};
+
+}  // namespace weir::test

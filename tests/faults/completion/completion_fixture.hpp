@@ -1,0 +1,135 @@
+// faults/completion/completion_fixture.hpp - completions while each call of the driver fails in turn.
+#pragma once
+
+#include <weir/completion/completion.hpp>
+#include <weir/device/context.hpp>
+#include <weir/device/device.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/completion/when.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "api/stream/stream_state.hpp"
+#include "faults/every_call.hpp"
+#include "reactor/event_store.hpp"
+#include "support/answer.hpp"
+#include "support/detached.hpp"
+#include "support/gate.hpp"
+#include "support/own_table.hpp"
+
+namespace weir::test {
+
+inline constexpr abi::CUresult refused = abi::CUDA_ERROR_SYSTEM_NOT_READY;  // one that nobody treats specially
+
+// Throws what the work failed with.
+template <class Wait>
+detached await_with_an_end(Wait wait, answer& to) {
+  errc how = errc::success;
+  try {
+    co_await wait.within(std::chrono::hours{1});
+  } catch (const error& e) {
+    how = e.result();
+  }
+  to.tell(how);
+}
+
+class CompletionFaults : public ::testing::Test {
+ protected:
+  static inline std::atomic<int> live_events{0};
+  static inline std::atomic<int> told_so_far{0};
+  static inline std::atomic<int> told_when_destroyed{0};  // the least that were told by then
+
+  // run(stream, name) once as it is, and then once for each driver call that it makes, which fails; `name` is that call's.
+  // Events that it leaves are few.
+  template <class Run>
+  void with_each_call_failing(const Run& run) {
+    std::vector<int> counts;
+    {
+      gate{stream{gpu}};  // makes what all gates have
+      const failing_table calls;
+      const stream s{gpu};
+      empty_the_store();
+      const std::vector<int> before = counts_of(calls);
+      run(s, std::string_view{});
+      counts = counts_of(calls);
+      constexpr int most = 12;  // the reactor's thread may ask any number of times
+      for (std::size_t i = 0; i < counts.size(); ++i) {
+        const bool is_the_gates = driver_functions[i].symbol == "cuStreamWaitValue32_v2";
+        counts[i] = is_the_gates ? 0 : std::min(counts[i] - before[i], most);
+      }
+    }
+    const int before = live_events;
+    for_each_call(counts, [&](const driver_function& function, int nth) {
+      failing_table faults;
+      const stream s{gpu};
+      empty_the_store();
+      function.fail(faults, nth, refused);
+      run(s, std::string_view{function.name});
+      function.fail(faults, 1'000'000, refused);  // the stream's end is no part of it
+    });
+    constexpr int few = 20;
+    while (live_events - before > few) std::this_thread::yield();
+  }
+
+  // Of the events that nobody uses just now, so that new ones have to be made.
+  void empty_the_store() const {
+    const context_ref context = gpu.primary_context();
+    const unsigned long long number = detail::number_of(context.get(), call_site::current());
+    std::vector<abi::CUevent> kept;
+    const int before = live_events;
+    while (live_events == before) {
+      abi::CUevent event = nullptr;
+      ASSERT_EQ(detail::take_event(context.get(), number, event).code, errc::success);
+      kept.push_back(event);
+    }
+    detail::destroy_events(kept);
+  }
+
+  // What a call that fails throws, while a completion is being made. None: it did not fail.
+  template <class Make>
+  static std::optional<completion> made_or_told(const Make& make, std::string_view failing) {
+    std::optional<completion> made;
+    if (const auto failure = failure_of([&] { made = make(); })) {
+      EXPECT_EQ(failure->result(), errc::system_not_ready);
+      EXPECT_EQ(failure->call(), failing);
+      EXPECT_GT(failure->where().line(), 0U);
+    }
+    return made;
+  }
+
+  // Past the calls that fail.
+  static void sync(const stream& s) { EXPECT_EQ(own_table::below().cuStreamSynchronize(s.get()), abi::CUDA_SUCCESS); }
+
+  static void expect_told_once(const std::deque<answer>& all) {
+    for (const answer& each : all) {
+      while (each.told == 0) std::this_thread::yield();
+      EXPECT_TRUE(each.outcome == errc::success || each.outcome == errc::system_not_ready);
+    }
+    for (const answer& each : all) EXPECT_EQ(each.told, 1);
+  }
+
+  const own_table counting{[](driver_table& t) {
+    t.cuEventCreate = [](abi::CUevent* event, unsigned flags) {
+      ++live_events;
+      return own_table::below().cuEventCreate(event, flags);
+    };
+    t.cuEventDestroy_v2 = [](abi::CUevent event) {
+      --live_events;
+      told_when_destroyed = std::min(told_when_destroyed.load(), told_so_far.load());
+      return own_table::below().cuEventDestroy_v2(event);
+    };
+  }};
+  device gpu;
+};
+
+}  // namespace weir::test

@@ -1,0 +1,256 @@
+// completion_out_of_memory_test.cpp - completions where the program has no memory left: made and awaited, or not at all.
+#include <weir/completion/completion.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/completion/future.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "api/completion/completion_access.hpp"
+#include "support/fault_table.hpp"
+#include "embedded/core/out_of_memory.hpp"
+#include "support/child.hpp"
+#include "support/gate.hpp"
+#include "support/witness.hpp"
+#include "support/yield_for.hpp"
+
+namespace weir {
+namespace {
+
+using detail::failing_table;
+using embedded::out_of_memory;
+using test::fate;
+using test::gate;
+using test::witness;
+using namespace std::chrono_literals;
+
+// Once as it comes, and once with points that are asked.
+class CompletionOutOfMemory : public ::testing::TestWithParam<bool> {
+ protected:
+  CompletionOutOfMemory() {
+    if (GetParam()) calls.emplace();
+    stream{gpu}.completion().wait();  // what is made once for all
+  }
+
+  // Has each allocation of change() fail in turn, until it succeeds; whenever it has not, unchanged() looks. Both are
+  // given a stream that nothing was asked of; change() finds it held, if it is to be.
+  template <class Change, class Unchanged>
+  void each_may_fail(const Change& change, const Unchanged& unchanged, bool is_held = true) {
+    for (int after = 0;; ++after) {
+      SCOPED_TRACE(testing::Message() << "after " << after);
+      ASSERT_LT(after, 1000);
+      const stream s{gpu};
+      bool done = false;
+      {
+        std::optional<gate> held;
+        if (is_held) held.emplace(s);
+        try {
+          const out_of_memory now{after};
+          change(s);
+          done = true;
+        } catch (const std::exception&) {
+        }
+      }
+      if (done) break;
+      unchanged(s);
+    }
+  }
+
+  device gpu;
+  std::optional<failing_table> calls;
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, CompletionOutOfMemory, ::testing::Values(false, true),
+                         [](const auto& of) { return of.param ? "Asked" : "AsItComes"; });
+
+void wait_for(const std::atomic<int>& count, int wanted) {
+  while (count != wanted) std::this_thread::yield();
+}
+
+// The stream is none the worse for it.
+TEST_P(CompletionOutOfMemory, MakingOne) {
+  completion c;
+  each_may_fail([&](const stream& s) { c = s.completion(); }, [](const stream& s) { s.completion().wait(); });
+  c.wait();
+}
+
+TEST_P(CompletionOutOfMemory, MakingManyThatArePending) {
+  constexpr int many = 40;  // more than there is room for at first
+  for (int before = 0; before < many; ++before) {
+    for (int after = 0; after < 4; ++after) {
+      const stream s{gpu};
+      std::vector<completion> all;
+      all.reserve(many);
+      gate held{s};
+      for (int i = 0; i < before; ++i) all.push_back(s.completion());
+      try {
+        const out_of_memory now{after};
+        all.push_back(s.completion());
+      } catch (const std::bad_alloc&) {
+      }
+      all.push_back(s.completion());
+      EXPECT_FALSE(all.back().done());
+      held.open();
+      for (const completion& c : all) c.wait();
+    }
+  }
+}
+
+// A function is called once, or destroyed uncalled.
+TEST_P(CompletionOutOfMemory, CallingAFunction) {
+  fate f;
+  int begun = 0;
+  each_may_fail(
+      [&](const stream& s) {
+        const completion c = s.completion();
+        ++begun;
+        c.then([w = witness{f}] { w.ran(); });
+      },
+      [&](const stream& s) {
+        s.sync();
+        EXPECT_EQ(f.runs, 0);
+        EXPECT_EQ(f.destructions, begun);
+      });
+  wait_for(f.runs, 1);
+  wait_for(f.destructions, begun);
+}
+
+// Whoever waits for the engine's news, and finds no memory to be noted down, is told all the same.
+TEST_P(CompletionOutOfMemory, ToWaitNeedsNone) {
+  struct waiter : detail::completion_waiter {
+    std::atomic<int> times{0};
+  };
+  constexpr int many = 40;
+  const stream s{gpu};
+  gate held{s};
+  const completion c = s.completion();
+  std::vector<waiter> all(many);
+  for (waiter& each : all) {
+    each.told = [](detail::completion_waiter& self, errc) noexcept { ++static_cast<waiter&>(self).times; };
+    const out_of_memory now;
+    EXPECT_TRUE(detail::add_waiter(*detail::completion_access::where(c), detail::completion_access::ticket(c), each));
+  }
+  held.open();
+  for (const waiter& each : all) wait_for(each.times, 1);
+  const out_of_memory now;
+  c.wait();
+  EXPECT_TRUE(c.done());
+}
+
+// Nothing has begun where a deadline cannot be noted down.
+TEST_P(CompletionOutOfMemory, WaitingWithAnEnd) {
+  struct resumed {
+    struct promise_type {
+      resumed get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+      std::suspend_always initial_suspend() noexcept { return {}; }
+      std::suspend_always final_suspend() noexcept { return {}; }
+      void return_void() noexcept {}
+      void unhandled_exception() noexcept { failed = true; }
+      bool failed = false;
+    };
+    std::coroutine_handle<promise_type> frame;
+  };
+  const stream s{gpu};
+  gate held{s};
+  const completion c = s.completion();
+  std::atomic<int> went_on{0};
+  const auto wait = [&]() -> resumed {
+    static_cast<void>(co_await c.within(1h));
+    ++went_on;
+  };
+  std::vector<resumed> suspended;
+  for (int i = 0; i < 100; ++i) {
+    const resumed one = wait();
+    {
+      const out_of_memory now;
+      one.frame.resume();
+    }
+    if (one.frame.promise().failed) {
+      one.frame.destroy();
+    } else {
+      suspended.push_back(one);
+    }
+  }
+  held.open();
+  wait_for(went_on, static_cast<int>(suspended.size()));
+  for (const resumed& one : suspended) {
+    while (!one.frame.done()) std::this_thread::yield();
+    one.frame.destroy();
+  }
+}
+
+TEST_P(CompletionOutOfMemory, OfAnEvent) {
+  completion c;
+  each_may_fail(
+      [&](const stream& s) {
+        const event e = s.record();
+        c = e.completion();
+      },
+      [](const stream& s) {
+        const event e = s.record();
+        e.completion().wait();
+      });
+  c.wait();
+}
+
+// The value is destroyed once. Where nobody can tell of the end of the work, it is waited for.
+TEST_P(CompletionOutOfMemory, OfAValue) {
+  fate f;
+  int made = 0;
+  each_may_fail(
+      [&](const stream& s) {
+        static_cast<void>(s.enqueue_async([&] {
+          ++made;
+          return witness{f};
+        }));
+      },
+      [&](const stream&) { EXPECT_EQ(f.destructions, made); }, false);
+  wait_for(f.destructions, made);
+}
+
+// The reactor's thread cannot be started: threads that wait ask themselves, and what needs it is refused.
+void without_the_reactors_thread(bool asked) {
+  test::in_a_fresh_process([asked] {
+    const device gpu;
+    std::optional<failing_table> table;
+    if (asked) table.emplace();
+    const stream s{gpu};
+    std::optional<gate> held{s};
+    const completion c = s.completion();
+    bool refused = false;
+    bool called = false;
+    try {
+      auto call = [&] { called = true; };
+      const out_of_memory now;
+      c.then(call);
+    } catch (const std::exception&) {
+      refused = true;
+    }
+    std::jthread opens{[&] {
+      test::yield_for(std::chrono::milliseconds{1});
+      held->open();
+    }};
+    bool in_time = false;
+    {
+      const out_of_memory now;
+      in_time = c.wait_for(1h);
+    }
+    opens.join();
+    return WEIR_HOLDS(refused) && WEIR_HOLDS(!called) && WEIR_HOLDS(in_time) && WEIR_HOLDS(c.done());
+  });
+}
+
+TEST(CompletionOutOfThreads, WithoutTheReactorsThread) { without_the_reactors_thread(false); }
+TEST(CompletionOutOfThreads, WithoutTheReactorsThreadAsked) { without_the_reactors_thread(true); }
+
+}  // namespace
+}  // namespace weir

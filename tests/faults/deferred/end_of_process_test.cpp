@@ -1,0 +1,294 @@
+// end_of_process_test.cpp - weir's objects as statics, whose destructors run when the driver has gone before them.
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/completion/completion.hpp>
+#include <weir/device/context.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/stream/current_stream.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/event/event.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/profiler/name.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream_pool.hpp>
+#include <weir/completion/sync_wait.hpp>
+#include <weir/event/timer.hpp>
+#include <weir/sync/value_wait.hpp>
+#include <weir/completion/when.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "os/at_exit.hpp"
+#include "faults/every_call.hpp"
+#include "support/asleep.hpp"
+#include "support/child.hpp"
+#include "support/errors.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using test::failing_table;
+
+// Ends the process as a failure: nothing may reach the hook when the driver has gone.
+void tell(std::exception_ptr failure) noexcept {
+  try {
+    std::rethrow_exception(std::move(failure));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "reached the hook: %s\n", e.what());
+  }
+  std::_Exit(3);
+}
+
+// What a program may have at namespace scope, in use.
+struct belongings {
+  device gpu;
+  stream s{gpu};
+  stream t{gpu};
+  event e = s.record();
+  timed_event te = s.record_timed();
+  buffer<int> x{s, 100};
+  pinned_buffer<int> y{100};
+  pinned_buffer<int> unused{100};
+  word<std::uint32_t> w;
+  timings times;
+  graph work = capture(s, [this] { fill(s, x, 1); });
+  graph_exec run = work.instantiate();
+  stream_pool pool{gpu};
+  stream_lease lease = pool.acquire();
+  context kept{gpu};
+
+  belongings() {
+    copy(s, x, y);
+    x.used_on(t);
+    write_value(t, w, 1);
+    { const timer section{times, "a", s}; }
+    use(s);
+    s.sync();
+    t.sync();
+  }
+};
+
+// From here on every call answers as a driver does that has shut down.
+struct end_of_the_driver {
+  failing_table& faults;
+  ~end_of_the_driver() {
+    for (const test::driver_function& function : test::driver_functions) {
+      function.fail_from(faults, abi::CUDA_ERROR_DEINITIALIZED);
+    }
+  }
+};
+
+// Rule 161: destruction after the driver has gone is no failure, and harms nothing.
+TEST(EndOfProcess, StaticsOutliveTheDriver) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static failing_table faults;                  // destroyed last
+    static belongings all;                        // then these, by a driver that is gone
+    static const end_of_the_driver gone{faults};  // destroyed first
+    return WEIR_HOLDS(all.s.done());
+  });
+}
+
+// Threads that sleep until work is done are not left behind by a driver that goes first.
+struct sleepers_at_the_end {
+  sleepers_at_the_end() = default;
+  sleepers_at_the_end(const sleepers_at_the_end&) = delete;
+  sleepers_at_the_end& operator=(const sleepers_at_the_end&) = delete;
+  ~sleepers_at_the_end() {
+    for (std::thread& each : sleeping) each.join();
+    for (const errc each : outcomes) {
+      if (each != errc::deinitialized) std::_Exit(4);
+    }
+  }
+
+  template <class Wait>
+  void begin(std::size_t i, Wait wait) {
+    sleeping[i] = std::thread{[this, i, wait] {
+      numbers[i] = gettid();
+      outcomes[i] = test::result_of(wait);
+    }};
+    while (numbers[i] == 0) std::this_thread::yield();
+    test::wait_until_asleep(numbers[i]);
+  }
+
+  stream* s = nullptr;  // for the rest of the process, as its gate
+  test::gate* never_opened = nullptr;
+  std::array<std::thread, 2> sleeping;
+  std::array<std::atomic<pid_t>, 2> numbers{};
+  std::array<errc, 2> outcomes{};
+};
+
+TEST(EndOfProcess, WhoWaitsIsToldThatTheDriverHasGone) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static failing_table faults;
+    static sleepers_at_the_end last;  // destroyed by a driver that is gone
+    static const end_of_the_driver gone{faults};
+    last.s = new stream{device{}};
+    last.never_opened = new test::gate{*last.s};
+    const completion c = last.s->completion();
+    last.begin(0, [c] { c.wait(); });
+    last.begin(1, [c] { sync_wait(when_all(c, c)); });
+    return true;
+  });
+}
+
+// The same where the driver is still there: all of it is given back, and nothing is reported.
+TEST(EndOfProcess, StaticsAreDestroyedWithTheDriver) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static const belongings all;
+    return WEIR_HOLDS(all.s.done());
+  });
+}
+
+// Threads that end after main has returned leave their events and current streams behind in order.
+TEST(EndOfProcess, AtExitFunctionsMayUseWeir) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static const belongings all;
+    std::atexit([] {
+      const stream late{device{}};
+      pinned_buffer<int> pinned{10};
+      copy(late, pinned, pinned);
+      late.sync();
+    });
+    return true;
+  });
+}
+
+// Forks, runs `body` in the child and ends it as any program ends. Did that go well, and in time?
+template <class Body>
+[[nodiscard]] bool child_ends_well(const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    body();
+    std::exit(0);
+  }
+  int status = -1;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+class ForkedChild : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!device{}.is_embedded()) GTEST_SKIP() << "a GPU's driver ends in its own way in a child that has none";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a thread sanitizer may hang in the child of a program with several threads";
+#endif
+  }
+};
+
+// weir's own thread stays in the parent, with what was left to it.
+TEST_F(ForkedChild, EndsWithoutWeirsThread) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    stream s{device{}};
+    const test::gate held{s};
+    {
+      pinned_buffer<int> pinned{10};
+      fill(s, pinned, 1);
+    }
+    return WEIR_HOLDS(deferred_count() == 1u) && WEIR_HOLDS(child_ends_well([] {})) && WEIR_HOLDS(child_ends_well([] {
+             drain_deferred();
+             if (deferred_count() != 0) std::_Exit(4);
+           }));
+  });
+}
+
+// What it has of the parent's goes without a word, and does the parent no harm; calls answer that there is no driver.
+TEST_F(ForkedChild, HasCopiesOfWhatIsTheParents) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    static belongings all;
+    const bool went_well = child_ends_well([] {
+      const auto refused = [](const auto& call) { return test::result_of(call) == errc::not_initialized; };
+      if (!refused([] { all.s.sync(); })) std::_Exit(4);
+      if (!refused([] { static_cast<void>(stream{device{}}); })) std::_Exit(5);
+      { const buffer<int> x = std::move(all.x); }
+      { const pinned_buffer<int> y = std::move(all.y); }
+      all.w.close();
+      const failing_table calls;
+      {
+        const event e = std::move(all.e);
+        const timed_event te = std::move(all.te);
+        const graph_exec run = std::move(all.run);
+        const graph work = std::move(all.work);
+        const timings times = std::move(all.times);
+      }
+      if (calls.count_all() != 0) std::_Exit(6);
+    });
+    all.s.sync();
+    fill(all.s, all.x, 1);
+    all.s.sync();
+    return WEIR_HOLDS(went_well);
+  });
+}
+
+// Other threads hold locks of weir's when a busy program forks.
+TEST_F(ForkedChild, EndsWhateverTheParentDoesMeanwhile) {
+  test::in_a_fresh_process([] {
+    on_unraised_error(&tell);
+    const device gpu;
+    static stream kept{gpu};
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        while (!stop) {
+          const stream s{gpu};
+          buffer<int> x{s, 10};
+          pinned_buffer<int> y{10};
+          copy(s, x, y);
+          launch_host(s, [] {});
+          word<std::uint32_t> w;
+          write_value(s, w, 1);
+          set_name(s, "busy");
+          s.sync();
+        }
+      });
+    }
+    int well = 0;
+    for (int i = 0; i < 20; ++i) well += child_ends_well([] {}) ? 1 : 0;
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    return WEIR_HOLDS(well == 20);
+  });
+}
+
+// exit() takes a lock of the C library's, which weir takes in passing when its thread starts.
+TEST_F(ForkedChild, EndsThoughWeirLeavesAFunctionForTheEndMeanwhile) {
+  test::in_a_fresh_process([] {
+    const stream s{device{}};  // forks are minded from here on
+    std::atomic<int> left{0};
+    std::atomic<bool> stop{false};
+    std::thread leaving{[&] {
+      while (!stop && ++left < 1'000'000) detail::call_at_exit([] {});
+    }};
+    while (left == 0) std::this_thread::yield();
+    bool well = true;
+    for (int i = 0; i < 10 && well; ++i) well = child_ends_well([] {});
+    stop = true;
+    leaving.join();
+    return WEIR_HOLDS(well);
+  });
+}
+
+}  // namespace
+}  // namespace weir

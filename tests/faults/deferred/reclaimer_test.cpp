@@ -1,0 +1,220 @@
+// reclaimer_test.cpp - weir's own thread: what those who drain it wait for.
+#include "api/deferred/reclaimer.hpp"
+
+#include <weir/core/deferred.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <pthread.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "api/device/device_call.hpp"
+#include "api/core/guard.hpp"
+#include "support/fault_table.hpp"
+#include "support/asleep.hpp"
+#include "support/child.hpp"
+
+namespace weir {
+namespace {
+
+using detail::chore_result;
+using detail::defer;
+
+chore_result done_if(bool allowed) { return allowed ? chore_result::done : chore_result::busy; }
+
+// A chore that keeps the thread until it is told to end.
+class long_chore {
+ public:
+  long_chore() {
+    defer([this]() noexcept {
+      under_way_ = true;
+      while (!may_end_) std::this_thread::yield();
+      return chore_result::done;
+    });
+    while (!under_way_) std::this_thread::yield();
+  }
+  void end() { may_end_ = true; }
+
+ private:
+  std::atomic<bool> under_way_{false};
+  std::atomic<bool> may_end_{false};
+};
+
+// A thread that waits for all that is left, and sleeps by now.
+class drain_under_way {
+ public:
+  drain_under_way()
+      : thread_{[this] {
+          number_ = gettid();
+          drain_deferred();
+        }} {
+    while (number_ == 0) std::this_thread::yield();
+    test::wait_until_asleep(number_);
+  }
+  void join() { thread_.join(); }
+
+ private:
+  std::atomic<pid_t> number_{0};
+  std::thread thread_;
+};
+
+// Others leave something before what they have left earlier can be done, for ever: there is always something left.
+TEST(Reclaimer, DrainsWaitForNoMoreThanThereWasBefore) {
+  drain_deferred();
+  std::atomic<int> left{0};
+  std::atomic<int> asked{0};
+  std::atomic<bool> stop{false};
+  std::thread leaves{[&] {
+    for (int mine = 1; !stop; ++mine) {
+      defer([&, mine]() noexcept { return asked = mine, done_if(left > mine || stop); });
+      left = mine;
+      while (asked < mine && !stop) std::this_thread::yield();
+    }
+  }};
+  while (left < 2) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) drain_deferred();
+  EXPECT_GE(deferred_count(), 1U);
+  stop = true;
+  leaves.join();
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0U);
+}
+
+// Nor for what others leave while something from before is still under way.
+TEST(Reclaimer, DrainsDoNotWaitForWhatIsLeftAfterThem) {
+  drain_deferred();
+  long_chore before;
+  drain_under_way drain;
+  std::atomic<bool> allowed{false};
+  defer([&]() noexcept { return done_if(allowed); });
+  before.end();
+  drain.join();
+  EXPECT_EQ(deferred_count(), 1U);
+  allowed = true;
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0U);
+}
+
+// A program's handlers run on its own threads.
+TEST(Reclaimer, TheThreadTakesNoSignals) {
+  std::atomic<int> blocked{-1};
+  defer([&]() noexcept {
+    sigset_t mask;
+    blocked = pthread_sigmask(SIG_BLOCK, nullptr, &mask) == 0 ? sigismember(&mask, SIGTERM) : 0;
+    return chore_result::done;
+  });
+  drain_deferred();
+  EXPECT_EQ(blocked, 1);
+}
+
+// The program's own functions around forks may be the first to leave something, with weir's locks for the fork taken: this one
+// is, as it was there before weir had a driver.
+std::atomic<bool> forks_leave{false};
+std::atomic<bool> left_by_fork_is_done{false};
+const bool before_forks = pthread_atfork(
+                              [] {
+                                if (!forks_leave) return;
+                                defer([]() noexcept { return left_by_fork_is_done = true, chore_result::done; });
+                              },
+                              nullptr, nullptr) == 0;
+
+TEST(Reclaimer, BeginsInAFork) {
+  ASSERT_TRUE(before_forks);
+  test::in_a_fresh_process([] {
+    alarm(30);
+    static_cast<void>(device::count());  // which has weir notice forks
+    forks_leave = true;
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    drain_deferred();
+    return WEIR_HOLDS(child > 0 && waitpid(child, nullptr, 0) == child) && WEIR_HOLDS(left_by_fork_is_done.load());
+  });
+}
+
+// What a chore leaves is a part of it, however late and however long that takes.
+TEST(Reclaimer, DrainsWaitForWhatChoresLeave) {
+  drain_deferred();
+  std::atomic<bool> leaves{false};
+  std::atomic<bool> allowed{false};
+  std::atomic<bool> asked{false};
+  defer([&]() noexcept {
+    if (!leaves) return chore_result::busy;
+    defer([&]() noexcept {
+      defer([&]() noexcept { return asked = true, done_if(allowed); });
+      return chore_result::done;
+    });
+    return chore_result::done;
+  });
+  drain_under_way drain;
+  leaves = true;
+  while (!asked) std::this_thread::yield();
+  EXPECT_EQ(deferred_count(), 1U);
+  allowed = true;
+  drain.join();
+  EXPECT_EQ(deferred_count(), 0U);
+}
+
+// What waits for a capture is excused, and no reason to wait for more.
+TEST(Reclaimer, DrainsBesideACaptureWaitForNoMoreThanThereWasBefore) {
+  drain_deferred();
+  std::optional<detail::capture_mark> capture{std::in_place};
+  defer([]() noexcept { return detail::open_captures != 0 ? chore_result::capture_open : chore_result::done; });
+  drain_deferred();
+  long_chore before;
+  drain_under_way drain;
+  std::atomic<bool> may_end{false};
+  defer([&]() noexcept {
+    while (!may_end) std::this_thread::yield();  // holds its round up
+    return chore_result::done;
+  });
+  before.end();
+  drain.join();
+  EXPECT_EQ(deferred_count(), 2U);
+  may_end = true;
+  capture.reset();
+  drain_deferred();
+  EXPECT_EQ(deferred_count(), 0U);
+}
+
+// A driver that waits for its device may answer nobody else: destructors do not wait behind it, and close() does as it is
+// told.
+TEST(Reclaimer, DestructorsDoNotWaitBehindItsCalls) {
+  const device gpu;
+  std::optional<stream> dropped{std::in_place, gpu};
+  stream closed{gpu};
+  std::optional<event> mark{gpu};
+  drain_deferred();
+  const detail::failing_table calls;
+  std::atomic<bool> under_way{false};
+  std::atomic<bool> answered{false};
+  defer([&]() noexcept {
+    const detail::device_wait waits;
+    under_way = true;
+    while (!answered) std::this_thread::yield();
+    return chore_result::done;
+  });
+  while (!under_way) std::this_thread::yield();
+  dropped.reset();
+  mark.reset();
+  closed.close();
+  EXPECT_EQ(calls.count(&detail::driver_table::cuStreamDestroy_v2), 1);
+  EXPECT_EQ(calls.count(&detail::driver_table::cuEventDestroy_v2), 0);
+  answered = true;
+  drain_deferred();
+  EXPECT_EQ(calls.count(&detail::driver_table::cuStreamDestroy_v2), 2);
+  EXPECT_EQ(calls.count(&detail::driver_table::cuEventDestroy_v2), 1);
+}
+
+}  // namespace
+}  // namespace weir

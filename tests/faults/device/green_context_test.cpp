@@ -1,0 +1,94 @@
+// green_context_test.cpp - divided devices when the driver refuses.
+#include <weir/capture/capture.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/device/green_context.hpp>
+
+#include <optional>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+#include "support/green_context_end.hpp"
+
+namespace weir {
+namespace {
+
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::is_destroyed_once;
+using test::result_of;
+using test::unraised_errors;
+
+class GreenContextFaults : public ::testing::Test {
+ protected:
+  device gpu;
+  sm_split by = sm_part::of(gpu).split(2, 16);
+};
+
+TEST_F(GreenContextFaults, Dividing) {
+  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu)); });
+  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu.primary_context())); });
+  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu).split(1, 16)); });
+  every_call_may_fail([&] { static_cast<void>(sm_part::of(gpu).groups_of(16)); });
+}
+
+TEST_F(GreenContextFaults, MakingOne) {
+  every_call_may_fail([&] { return green_context{by.groups[0]}; });
+  every_call_may_fail([&] { return green_context{by.groups}; });
+}
+
+TEST_F(GreenContextFaults, StreamsInIt) {
+  const green_context green{by.groups[0]};
+  every_call_may_fail([&] { return stream{green}; });
+  const stream s{green};
+  every_call_may_fail([&] { static_cast<void>(sm_part::of(s)); });
+  every_call_may_fail([&] { return s.record(); });
+}
+
+// What lets its graph live is taken before there is anything to lose.
+TEST_F(GreenContextFaults, CapturesInIt) {
+  std::optional<green_context> green{std::in_place, by.groups[0]};
+  std::optional<stream> s{std::in_place, *green};
+  every_call_may_fail([&] { return capture(*s, [] {}); });
+  begin_capture(*s);
+  failing_table faults;
+  faults.fail_from(&driver_table::cuUserObjectCreate, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  EXPECT_EQ(end_capture(*s).node_count(), 0u);
+  EXPECT_EQ(result_of([&] { begin_capture(*s); }), errc::system_not_ready);
+  EXPECT_EQ(capture_status_of(*s), capture_status::none);
+  s.reset();
+  green.reset();
+  EXPECT_TRUE(is_destroyed_once(faults)) << "a graph of its streams keeps it";
+  drain_deferred();
+}
+
+TEST_F(GreenContextFaults, Using) {
+  const green_context green{by.groups[0]};
+  const event mark{gpu};
+  every_call_may_fail([&] { static_cast<void>(green.multiprocessors()); });
+  every_call_may_fail([&] { green.record(mark); });
+  every_call_may_fail([&] { green.wait(mark); });
+}
+
+TEST_F(GreenContextFaults, ClosingReportsAndADestructorTellsTheHook) {
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuGreenCtxDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    green_context green{by.groups[0]};
+    EXPECT_EQ(result_of([&] { green.close(); }), errc::system_not_ready);
+    EXPECT_TRUE(green.closed());
+  }
+  const unraised_errors unraised;
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuGreenCtxDestroy, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    const green_context green{by.groups[0]};
+  }
+  ASSERT_EQ(unraised.count(), 1u);
+  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,82 @@
+// graph_cache_out_of_memory_test.cpp - uses of a cache where the program has no memory left: done once, or not at all.
+#include <weir/capture/capture.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph_cache.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <exception>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "embedded/core/out_of_memory.hpp"
+#include "support/unraised.hpp"
+
+namespace weir {
+namespace {
+
+using embedded::out_of_memory;
+using test::unraised_errors;
+
+class GraphCacheOutOfMemory : public ::testing::Test {
+ protected:
+  using cache_of_ints = graph_cache<int>;
+
+  cache_use use(cache_of_ints& cache, unsigned long long version, int fills) {
+    return cache.run(s, 1, version, [&](cache_scope& scope) {
+      scope.keep(kept);
+      for (int i = 0; i < fills; ++i) fill(scope, memory, ++value);
+    });
+  }
+
+  // Has each allocation of a use fail in turn, and all after it, until it succeeds: as often nothing may have run.
+  template <class Prepare>
+  void each_may_fail(const Prepare& prepare, unsigned long long version, int fills) {
+    for (int after = 0;; ++after) {
+      SCOPED_TRACE(testing::Message() << "after " << after);
+      cache_of_ints cache;
+      prepare(cache);
+      s.sync();
+      memory[0] = -1;
+      const unraised_errors unraised;
+      bool done = false;
+      try {
+        const out_of_memory now{after};
+        static_cast<void>(use(cache, version, fills));
+        done = true;
+      } catch (const std::exception&) {
+      }
+      ASSERT_EQ(capture_status_of(s), capture_status::none);
+      s.sync();
+      EXPECT_EQ(memory[0], done ? value : -1);
+      EXPECT_EQ(unraised.count(), 0u);
+      if (done) {
+        EXPECT_GT(after, 0) << "no memory was needed";
+        break;
+      }
+      ASSERT_LT(after, 1000);
+      use(cache, version, fills);
+      s.sync();
+      EXPECT_EQ(memory[0], value) << "it is made up for later";
+    }
+  }
+
+  device gpu;
+  stream s{gpu};
+  pinned_buffer<int> memory{1};
+  int value = 0;
+  std::shared_ptr<int> kept = std::make_shared<int>();
+};
+
+TEST_F(GraphCacheOutOfMemory, AFirstUse) {
+  each_may_fail([](cache_of_ints&) {}, 1, 2);
+}
+
+TEST_F(GraphCacheOutOfMemory, AnotherVersion) {
+  each_may_fail([&](cache_of_ints& cache) { use(cache, 1, 2); }, 2, 2);
+  each_may_fail([&](cache_of_ints& cache) { use(cache, 1, 2); }, 2, 3);
+}
+
+}  // namespace
+}  // namespace weir

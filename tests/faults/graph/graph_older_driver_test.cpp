@@ -1,0 +1,121 @@
+// graph_older_driver_test.cpp - graphs with drivers of CUDA 12.0 to 12.2: what works by the older functions, and what says which
+// driver has it.
+#include <weir/memory/buffer.hpp>
+#include <weir/capture/capture.hpp>
+#include <weir/capture/capture_to.hpp>
+#include <weir/memory/copy.hpp>
+#include <weir/memory/fill.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/graph_nodes.hpp>
+#include <weir/memory/pinned_buffer.hpp>
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "faults/older_driver.hpp"
+#include "support/errors.hpp"
+
+namespace weir {
+namespace {
+
+using test::failure_of;
+
+class GraphWithOlderDrivers : public ::testing::TestWithParam<int> {
+ protected:
+  // What the error says, if it is that of a driver which lacks something.
+  template <class Call>
+  [[nodiscard]] static std::string what_lacks(const Call& call) {
+    const auto failure = failure_of(call);
+    if (!failure || failure->result() != errc::call_requires_newer_driver) return "another answer";
+    return failure->advice();
+  }
+  static void expect_lacking(const std::string& said, const std::string& version) {
+    EXPECT_NE(said.find("CUDA " + version), std::string::npos) << said;
+  }
+
+  device gpu;
+  stream s{gpu};
+  buffer<int> x{s, 100};
+  pinned_buffer<int> host{100};
+  const test::older_driver older{GetParam()};
+};
+
+TEST_P(GraphWithOlderDrivers, IsAskedAndOrdered) {
+  graph g = capture(s, [&] {
+    fill(s, x, 1);
+    copy(s, x, host);
+    launch_host(s, [] {});
+  });
+  const std::vector<graph_node> nodes = g.nodes();
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_EQ(nodes[0].kind(), node_kind::fill);
+  EXPECT_EQ(nodes[2].kind(), node_kind::host_function);
+  const std::vector<graph_edge> edges = g.edges();
+  ASSERT_EQ(edges.size(), 2u);
+  for (const graph_edge& edge : edges) EXPECT_EQ(edge.data, edge_data{});
+  ASSERT_EQ(nodes[1].dependencies().size(), 1u);
+  EXPECT_EQ(nodes[1].dependencies()[0], (graph_edge{nodes[0], nodes[1], {}}));
+  ASSERT_EQ(nodes[1].dependents().size(), 1u);
+  EXPECT_EQ(nodes[1].dependents()[0], (graph_edge{nodes[1], nodes[2], {}}));
+  g.add_dependency(nodes[0], nodes[2]);
+  EXPECT_EQ(g.edges().size(), 3u);
+  g.remove_dependency(nodes[0], nodes[2]);
+  EXPECT_EQ(g.edges().size(), 2u);
+  expect_lacking(what_lacks([&] {
+                   const graph_edge with_data[] = {{nodes[0], nodes[2], {.type = 1}}};
+                   g.add_dependencies(with_data);
+                 }),
+                 "12.3");
+  g.instantiate().launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 1);
+}
+
+TEST_P(GraphWithOlderDrivers, IsBuiltFrom12_2On) {
+  graph g;
+  const auto build = [&] {
+    const auto a = g.add(fill_parameters{x, 2});
+    g.add(copy_parameters{x, host}, {a});
+  };
+  if (GetParam() < 12020) {
+    // The embedded driver, which all of this stands on, is newer: the latest form is the one that it says is lacking.
+    expect_lacking(what_lacks(build), "12.");
+    EXPECT_EQ(g.node_count(), 0u);
+    return;
+  }
+  build();
+  g.instantiate().launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 2);
+}
+
+TEST_P(GraphWithOlderDrivers, ChangesNodes) {
+  const graph g = capture(s, [&] { fill(s, host, 3); });
+  const auto node = g.nodes().front().as<fill_node>();
+  node.set(fill_parameters{host, 4});
+  graph_exec run = g.instantiate();
+  run.launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 4);
+  run.set(node, fill_parameters{host, 5});
+  run.launch(s);
+  s.sync();
+  EXPECT_EQ(host[0], 5);
+}
+
+TEST_P(GraphWithOlderDrivers, HasNoConditions) {
+  graph g;
+  expect_lacking(what_lacks([&] { static_cast<void>(condition{g, 1}); }), "12.3");
+}
+
+TEST_P(GraphWithOlderDrivers, IsNotCapturedIntoAgain) {
+  graph g;
+  expect_lacking(what_lacks([&] { capture_to(s, g, [] {}); }), "12.3");
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, GraphWithOlderDrivers, ::testing::Values(12000, 12010, 12020));
+
+}  // namespace
+}  // namespace weir

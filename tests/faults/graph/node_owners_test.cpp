@@ -1,0 +1,139 @@
+// node_owners_test.cpp - what nodes keep where a driver call fails: given up at once if it is not taken, and once.
+#include <weir/device/context.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/graph/graph_exec.hpp>
+#include <weir/graph/graph_nodes.hpp>
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::fate;
+using test::is_destroyed_once;
+using test::result_of;
+using test::unraised_errors;
+using test::witness;
+
+class NodeOwnerFaults : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+  graph g;
+};
+
+// A function that is not taken goes at once, one that was replaced stays.
+TEST_F(NodeOwnerFaults, AFunctionThatIsNotTaken) {
+  const auto attempt = [&](auto function, int nth, auto change) {
+    fate f;
+    {
+      failing_table faults;
+      faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(result_of([&] { change(host_function_parameters{[held = witness{f}] {}}); }), errc::out_of_memory);
+    }
+    EXPECT_TRUE(is_destroyed_once(f));
+    EXPECT_EQ(f.destructions_in_host_functions, 0);
+  };
+  fate first;
+  const host_function_node node = g.add(host_function_parameters{[held = witness{first}] {}});
+  graph_exec exec = g.instantiate();
+  const auto add = [&](const host_function_parameters& what) { static_cast<void>(g.add(what)); };
+  const auto set = [&](const host_function_parameters& what) { node.set(what); };
+  const auto set_in = [&](const host_function_parameters& what) { exec.set(node, what); };
+  attempt(&driver_table::cuUserObjectCreate, 1, add);
+  attempt(&driver_table::cuGraphRetainUserObject, 1, add);
+  attempt(&driver_table::cuGraphAddNode_v2, 1, add);
+  attempt(&driver_table::cuUserObjectCreate, 1, set);
+  attempt(&driver_table::cuGraphRetainUserObject, 1, set);
+  attempt(&driver_table::cuGraphHostNodeSetParams, 1, set);
+  attempt(&driver_table::cuGraphExecHostNodeSetParams, 1, set_in);
+  attempt(&driver_table::cuCtxPushCurrent_v2, 1, set_in);
+  EXPECT_EQ(g.node_count(), 1u);
+  drain_deferred();
+  EXPECT_EQ(first.destructions, 0);
+  exec.launch(s);
+  s.sync();
+}
+
+// A range that tells its fate.
+class told_range {
+ public:
+  explicit told_range(fate& f) : witness_{f} {}
+  [[nodiscard]] const int* data() const { return memory_.data(); }
+  [[nodiscard]] int* data() { return memory_.data(); }
+  [[nodiscard]] std::size_t size() const { return memory_.size(); }
+
+ private:
+  witness witness_;
+  std::vector<int> memory_ = std::vector<int>(10);
+};
+
+// Nor does the graph keep the first of two owners where the second is not taken.
+TEST_F(NodeOwnerFaults, TwoOwnersOfWhichOneIsNotTaken) {
+  g.tag(g.add(empty_parameters{}), "there are notes");
+  const auto attempt = [&](auto function, int nth) {
+    fate from;
+    fate to;
+    {
+      failing_table faults;
+      faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(result_of([&] {
+                  static_cast<void>(g.add(copy_parameters{told_range{from}, told_range{to}}));
+                }),
+                errc::out_of_memory);
+    }
+    EXPECT_TRUE(is_destroyed_once(from));
+    EXPECT_TRUE(is_destroyed_once(to));
+  };
+  attempt(&driver_table::cuUserObjectCreate, 1);
+  attempt(&driver_table::cuUserObjectCreate, 2);
+  attempt(&driver_table::cuGraphRetainUserObject, 1);
+  attempt(&driver_table::cuGraphRetainUserObject, 2);
+  attempt(&driver_table::cuGraphAddNode_v2, 1);
+  EXPECT_EQ(g.node_count(), 1u);
+}
+
+// What cannot be given up is not lost with it: it goes with the graph, and the hook hears of it.
+TEST_F(NodeOwnerFaults, AFunctionThatIsNotGivenUp) {
+  fate first;
+  {
+    graph mine;
+    const host_function_node node = mine.add(host_function_parameters{[held = witness{first}] {}});
+    const unraised_errors unraised;
+    {
+      failing_table faults;
+      faults.fail(&driver_table::cuGraphReleaseUserObject, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+      node.set(host_function_parameters{[] {}});
+    }
+    EXPECT_EQ(unraised.count(), 1u);
+    drain_deferred();
+    EXPECT_EQ(first.destructions, 0);
+  }
+  EXPECT_TRUE(is_destroyed_once(first));
+}
+
+// A launch that fails is none: what is replaced after it waits for nothing.
+TEST_F(NodeOwnerFaults, ALaunchOfAnExecutableThatKeepsSomething) {
+  const context_scope current{gpu};
+  const host_function_node node = g.add(host_function_parameters{[] {}});
+  graph_exec exec = g.instantiate();
+  fate f;
+  exec.set(node, host_function_parameters{[held = witness{f}] {}});
+  every_call_may_fail([&] { exec.launch(s); });
+  exec.launch(stream_ref::per_thread());
+  exec.set(node, host_function_parameters{[] {}});
+  s.sync();
+  stream_ref::per_thread().sync();
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+}  // namespace
+}  // namespace weir

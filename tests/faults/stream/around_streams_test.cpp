@@ -1,0 +1,196 @@
+// api_around_streams_test.cpp - attributes and timers when the driver refuses.
+#include <weir/stream/stream_attributes.hpp>
+#include <weir/event/timer.hpp>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+#include "support/gate.hpp"
+
+namespace weir {
+namespace {
+
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::failure_of;
+using test::gate;
+using test::result_of;
+using test::unraised_errors;
+
+class AroundStreamsFaults : public ::testing::Test {
+ protected:
+  device gpu;
+  stream s{gpu};
+};
+
+TEST_F(AroundStreamsFaults, Attributes) {
+  const stream t{gpu};
+  const stream_attributes of_s{s};
+  every_call_may_fail([&] { static_cast<void>(of_s.sync_policy()); });
+  every_call_may_fail([&] { static_cast<void>(of_s.access_window()); });
+  every_call_may_fail([&] { static_cast<void>(of_s.sync_domain()); });
+  every_call_may_fail([&] { static_cast<void>(of_s.sync_domain_map()); });
+  every_call_may_fail([&] { of_s.set_priority(0); });
+  every_call_may_fail([&] { of_s.set_sync_policy(sync_policy::spin); });
+  every_call_may_fail([&] { of_s.copy_from(t); });
+}
+
+TEST_F(AroundStreamsFaults, SeveralAttributesAreSetBack) {
+  const int greatest = gpu.priorities().greatest;
+  every_call_may_fail([&] {
+    stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block});
+    stream_attributes{s}.set({.priority = 0, .sync_policy = sync_policy::spin});
+  });
+  stream_attributes{s}.set_priority(0);
+  failing_table faults;
+  faults.fail(&driver_table::cuStreamSetAttribute, 2, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  EXPECT_EQ(result_of([&] { stream_attributes{s}.set({.priority = greatest, .sync_policy = sync_policy::block}); }),
+            errc::system_not_ready);
+  EXPECT_EQ(stream_attributes{s}.priority(), 0);
+  EXPECT_EQ(s.priority(), 0);
+}
+
+// Whichever of the calls lacks memory.
+TEST_F(AroundStreamsFaults, AttributesAreSetAllOrNone) {
+  const stream_attributes of_s{s};
+  const stream_settings before{.priority = 0,
+                               .sync_policy = sync_policy::spin,
+                               .access_window = access_window{},
+                               .sync_domain = sync_domain::standard,
+                               .sync_domain_map = sync_domain_map{0, 1}};
+  const stream_settings wanted{.priority = gpu.priorities().greatest,
+                               .sync_policy = sync_policy::block,
+                               .access_window = access_window{.bytes = 4096, .hit_ratio = 0.5f},
+                               .sync_domain = sync_domain::remote,
+                               .sync_domain_map = sync_domain_map{1, 0}};
+  const auto set = [&](int nth, auto function) {
+    failing_table faults;
+    faults.fail(function, nth, abi::CUDA_ERROR_OUT_OF_MEMORY);
+    const auto failure = failure_of([&] { of_s.set(wanted); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::out_of_memory);
+    EXPECT_NE(failure->object().find(", attribute "), std::string::npos) << failure->what();
+    EXPECT_TRUE(failure->attached().empty());
+  };
+  of_s.set(before);
+  for (int nth = 1; nth <= 5; ++nth) {
+    for (const bool getting : {true, false}) {
+      SCOPED_TRACE(testing::Message() << "call " << nth << " of " << (getting ? "the getter" : "the setter"));
+      if (getting) {
+        set(nth, &driver_table::cuStreamGetAttribute);
+      } else {
+        set(nth, &driver_table::cuStreamSetAttribute);
+      }
+      EXPECT_EQ(of_s.priority(), before.priority);
+      EXPECT_EQ(s.priority(), before.priority);
+      EXPECT_EQ(of_s.sync_policy(), before.sync_policy);
+      EXPECT_EQ(of_s.access_window(), before.access_window);
+      EXPECT_EQ(of_s.sync_domain(), before.sync_domain);
+      EXPECT_EQ(of_s.sync_domain_map(), before.sync_domain_map);
+    }
+  }
+}
+
+// What cannot be set back comes with what failed first, and the priority that weir tells is the one that is there.
+TEST_F(AroundStreamsFaults, WhatCannotBeSetBackIsAttached) {
+  const int greatest = gpu.priorities().greatest;
+  const unraised_errors unraised;
+  failing_table faults;
+  faults.fail_from(&driver_table::cuStreamSetAttribute, 3, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  const auto failure = failure_of([&] {
+    stream_attributes{s}.set(
+        {.priority = greatest, .sync_policy = sync_policy::block, .sync_domain = sync_domain::remote});
+  });
+  ASSERT_TRUE(failure);
+  ASSERT_EQ(failure->attached().size(), 2u);
+  EXPECT_STREQ(failure->attached()[0].call(), "cuStreamSetAttribute");
+  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(s.priority(), greatest);
+  EXPECT_EQ(stream_attributes{s}.priority(), greatest);
+}
+
+TEST_F(AroundStreamsFaults, MakingAStreamWithAttributes) {
+  every_call_may_fail([&] { return make_stream(gpu, {}, {.sync_policy = sync_policy::block}); });
+}
+
+TEST_F(AroundStreamsFaults, Timing) {
+  every_call_may_fail([&] {
+    timings times;
+    timer t{times, "a", s};
+    t.stop();
+    times.sync();
+    static_cast<void>(times.of("a"));
+    return times;
+  });
+}
+
+// A section whose end cannot be recorded is told to the hook, and forgotten.
+TEST_F(AroundStreamsFaults, ATimersEndThatFails) {
+  const unraised_errors unraised;
+  timings times;
+  { const timer good{times, "a", s}; }
+  failing_table faults;
+  {
+    const timer t{times, "a", s};
+    faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+  }
+  ASSERT_EQ(unraised.errors().size(), 1u);
+  EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 1u);
+}
+
+// What a section's work failed with comes out of the question, once.
+TEST_F(AroundStreamsFaults, ASectionThatFailed) {
+  timings times;
+  { const timer t{times, "a", s}; }
+  s.sync();
+  failing_table faults;
+  faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  const auto failure = failure_of([&] { static_cast<void>(times.all()); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::launch_failed);
+  EXPECT_EQ(times.of("a")->pending, 0u);
+  EXPECT_EQ(times.of("a")->count, 0u);
+}
+
+// The same from a wait: the section is forgotten, and the next wait is for the others.
+TEST_F(AroundStreamsFaults, ASectionThatFailedIsWaitedForOnce) {
+  timings times;
+  {
+    const test::gate held{s};  // else the second might count in the first
+    { const timer t{times, "a", s}; }
+    { const timer t{times, "b", s}; }
+  }
+  s.sync();
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+    faults.fail(&driver_table::cuEventQuery, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT_EQ(result_of([&] { times.sync(); }), errc::launch_failed);
+  }
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 0u);
+  EXPECT_EQ(times.of("a")->pending, 0u);
+  EXPECT_EQ(times.of("b")->count, 1u);
+}
+
+// A wait that is refused is no failure of the section.
+TEST_F(AroundStreamsFaults, ASectionWhoseWaitWasRefusedIsKept) {
+  timings times;
+  gate held{s};
+  { const timer t{times, "a", s}; }
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuEventSynchronize, 1, abi::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(result_of([&] { times.sync(); }), errc::stream_capture_unsupported);
+  }
+  EXPECT_EQ(times.of("a")->pending, 1u);
+  held.open();
+  times.sync();
+  EXPECT_EQ(times.of("a")->count, 1u);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,118 @@
+// api_host_function_test.cpp - closures that cannot be queued: destroyed once, on the thread of the caller.
+#include <weir/device/context.hpp>
+#include <weir/core/deferred.hpp>
+#include <weir/stream/host_function.hpp>
+#include <weir/stream/stream.hpp>
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+#include "support/foreign_capture.hpp"
+#include "support/witness.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::failure_of;
+using test::fate;
+using test::is_destroyed_once;
+using test::result_of;
+using test::unraised_errors;
+using test::witness;
+
+class HostFunctionFaults : public ::testing::Test {
+ protected:
+  // After a call that failed: the closure did not run and went here and now.
+  static void expect_gone_here(const fate& f) {
+    EXPECT_EQ(f.runs, 0);
+    EXPECT_EQ(f.destructions, 1);
+    EXPECT_EQ(f.destructions_in_host_functions, 0);
+    EXPECT_EQ(f.destroyed_by.load(), std::this_thread::get_id());
+  }
+
+  device gpu;
+  stream s{gpu};
+};
+
+// Rule 164.
+TEST_F(HostFunctionFaults, QueueingOne) {
+  every_call_may_fail([&] { launch_host(s, [] {}); });
+  every_call_may_fail([&] { launch_host_once(s, [] {}); });
+  every_call_may_fail([&] { add_callback(s, [](errc) {}); });
+  s.sync();
+}
+
+// Rule 81.
+TEST_F(HostFunctionFaults, TheClosureIsDestroyedOnceOnTheCallingThread) {
+  for (const auto fail_one :
+       {+[](failing_table& t) { t.fail(&driver_table::cuStreamAddCallback, 1, abi::CUDA_ERROR_OUT_OF_MEMORY); },
+        +[](failing_table& t) { t.fail(&driver_table::cuStreamIsCapturing, 1, abi::CUDA_ERROR_OUT_OF_MEMORY); }}) {
+    fate repeatable;
+    fate once;
+    fate callback;
+    failing_table faults;
+    fail_one(faults);
+    EXPECT_EQ(result_of([&] { launch_host(s, [w = witness{repeatable}] { w.ran(); }); }), errc::out_of_memory);
+    fail_one(faults);
+    EXPECT_EQ(result_of([&] { launch_host_once(s, [w = witness{once}] { w.ran(); }); }), errc::out_of_memory);
+    fail_one(faults);
+    EXPECT_EQ(result_of([&] { add_callback(s, [w = witness{callback}](errc) { w.ran(); }); }), errc::out_of_memory);
+    expect_gone_here(repeatable);
+    expect_gone_here(once);
+    expect_gone_here(callback);
+    s.sync();
+    drain_deferred();
+    expect_gone_here(repeatable);  // and not a second time
+  }
+}
+
+// The same in a capture, where the graph would own it.
+TEST_F(HostFunctionFaults, ACapturedClosureIsDestroyedOnceOnTheCallingThread) {
+  const auto attempt = [&](const char* name, auto function) {
+    SCOPED_TRACE(name);
+    const unraised_errors unraised;
+    fate f;
+    test::foreign_capture foreign{s};
+    {
+      failing_table faults;
+      faults.fail(function, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+      const auto failure = failure_of([&] { launch_host(s, [w = witness{f}] { w.ran(); }); });
+      ASSERT_TRUE(failure);
+      EXPECT_EQ(failure->result(), errc::out_of_memory);
+      EXPECT_STREQ(failure->call(), name);
+    }
+    expect_gone_here(f);
+    EXPECT_TRUE(foreign.end()) << "the capture lives on";
+    drain_deferred();
+    expect_gone_here(f);
+    EXPECT_EQ(unraised.count(), 0u);
+  };
+  attempt("cuStreamGetCaptureInfo", &driver_table::cuStreamGetCaptureInfo_v3);
+  attempt("cuUserObjectCreate", &driver_table::cuUserObjectCreate);
+  attempt("cuGraphRetainUserObject", &driver_table::cuGraphRetainUserObject);
+  attempt("cuLaunchHostFunc", &driver_table::cuLaunchHostFunc);
+}
+
+// Drivers before 12.3 have the older form only.
+TEST_F(HostFunctionFaults, AnOlderFormOfTheQuestionServes) {
+  failing_table faults;
+  faults.fail_from(&driver_table::cuStreamGetCaptureInfo_v3, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  fate f;
+  test::foreign_capture foreign{s};
+  launch_host(s, [w = witness{f}] { w.ran(); });
+  abi::CUgraph const graph = foreign.take();
+  ASSERT_NE(graph, nullptr);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamGetCaptureInfo_v2), 1);
+  EXPECT_EQ(f.destructions, 0);
+  EXPECT_EQ(driver().cuGraphDestroy(graph), abi::CUDA_SUCCESS);
+  EXPECT_TRUE(is_destroyed_once(f));
+}
+
+}  // namespace
+}  // namespace weir

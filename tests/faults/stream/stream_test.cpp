@@ -1,0 +1,293 @@
+// api_stream_test.cpp - streams, contexts and devices when the driver refuses.
+#include <weir/device/context.hpp>
+#include <weir/stream/current_stream.hpp>
+#include <weir/device/device.hpp>
+#include <weir/event/event.hpp>
+#include <weir/stream/stream.hpp>
+#include <weir/core/to_string.hpp>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "faults/every_call.hpp"
+#include "support/own_context.hpp"
+
+namespace weir {
+namespace {
+
+using detail::driver;
+using test::driver_table;
+using test::every_call_may_fail;
+using test::failing_table;
+using test::failure_of;
+using test::result_of;
+using test::unraised_errors;
+
+class StreamFaults : public ::testing::Test {
+ protected:
+  CUstream_st* make_raw() {
+    const context_scope current{gpu};
+    abi::CUstream raw = nullptr;
+    EXPECT_EQ(driver().cuStreamCreate(&raw, abi::CU_STREAM_NON_BLOCKING), abi::CUDA_SUCCESS);
+    return raw;
+  }
+
+  device gpu;
+  stream s{gpu};
+  stream t{gpu};
+};
+
+// Rule 164.
+TEST_F(StreamFaults, MakingOne) {
+  every_call_may_fail([&] { return stream{gpu, {.priority = gpu.priorities().greatest}}; });
+}
+
+TEST_F(StreamFaults, AdoptingOneLeavesItTheCallers) {
+  CUstream_st* const raw = make_raw();
+  every_call_may_fail([&] {
+    stream adopted = stream::adopt(raw);
+    static_cast<void>(adopted.release());
+  });
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+}
+
+TEST_F(StreamFaults, Recording) {
+  const event e{gpu};
+  every_call_may_fail([&] { return s.record(); });
+  every_call_may_fail([&] { return s.record_timed(); });
+  every_call_may_fail([&] { s.record(e); });
+}
+
+TEST_F(StreamFaults, Waiting) {
+  const event e = s.record();
+  every_call_may_fail([&] { t.wait(e); });
+  every_call_may_fail([&] { t.wait(s); });
+  every_call_may_fail([&] { t.sync(); });
+  every_call_may_fail([&] { static_cast<void>(t.sync_for(std::chrono::hours{1})); });
+  every_call_may_fail([&] { static_cast<void>(t.done()); });
+}
+
+// The event for such waits is made at a thread's first one in a context, and kept.
+TEST_F(StreamFaults, TheFirstWaitInAContext) {
+  const test::own_context own{gpu};
+  const stream inside{context_ref{own}};
+  failing_table faults;
+  faults.fail(&driver_table::cuEventCreate, 1, abi::CUDA_ERROR_OUT_OF_MEMORY);
+  const auto failure = failure_of([&] { t.wait(inside); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::out_of_memory);
+  EXPECT_STREQ(failure->call(), "cuEventCreate");
+  test::expect_nothing_left(faults, "cuEventCreate");
+  t.wait(inside);
+  t.wait(inside);
+  EXPECT_EQ(faults.count(&driver_table::cuEventCreate), 2);
+  t.sync();
+}
+
+// What the thread remembers of a stream may be of another one, which had its handle before: that is looked up again
+// before the driver's answer stands.
+TEST_F(StreamFaults, AWaitForAStreamThatSeemsToBeGone) {
+  t.wait(s);
+  failing_table faults;
+  faults.fail(&driver_table::cuEventRecord, 1, abi::CUDA_ERROR_INVALID_HANDLE);
+  const auto failure = failure_of([&] { t.wait(s); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_handle);
+  EXPECT_STREQ(failure->call(), "cuEventRecord");
+  EXPECT_EQ(failure->object(), to_string(s.ref()));
+  EXPECT_EQ(faults.count(&driver_table::cuCtxGetId), 1);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamWaitEvent), 0);
+  t.wait(s);
+}
+
+TEST_F(StreamFaults, AskingForeignOnes) {
+  CUstream_st* const raw = make_raw();
+  const stream_ref foreign{raw};
+  every_call_may_fail([&] { static_cast<void>(foreign.id()); });
+  every_call_may_fail([&] { static_cast<void>(foreign.context()); });
+  every_call_may_fail([&] { static_cast<void>(foreign.device()); });
+  every_call_may_fail([&] { static_cast<void>(foreign.priority()); });
+  every_call_may_fail([&] { static_cast<void>(foreign.is_blocking()); });
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+}
+
+TEST_F(StreamFaults, AskingDevicesAndContexts) {
+  every_call_may_fail([&] { static_cast<void>(gpu.uuid()); });
+  every_call_may_fail([&] { static_cast<void>(gpu.attribute(device_attribute::warp_size)); });
+  every_call_may_fail([&] { static_cast<void>(gpu.compute_capability()); });
+  every_call_may_fail([&] { static_cast<void>(gpu.memory()); });
+  every_call_may_fail([&] { static_cast<void>(gpu.can_access(gpu)); });
+  every_call_may_fail([&] { gpu.sync(); });
+  every_call_may_fail([&] { gpu.primary_context().sync(); });
+  every_call_may_fail([&] { return context{gpu}; });
+  every_call_may_fail([&] { static_cast<void>(current_context()); });
+  std::thread{[&] { every_call_may_fail([&] { const context_scope current{gpu}; }); }}.join();
+}
+
+TEST_F(StreamFaults, NoDevicesAreCountedWhereTheDriverCannotSay) {
+  failing_table faults;
+  faults.fail(&driver_table::cuDeviceGetCount, 1, abi::CUDA_ERROR_NOT_INITIALIZED);
+  EXPECT_EQ(device::count(), 0);
+  EXPECT_GT(device::count(), 0);
+}
+
+// Rules 162 and 165.
+TEST_F(StreamFaults, AFailureOfTheCleanUpIsAttached) {
+  stream made{gpu};
+  CUstream_st* const raw = made.get();
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_HANDLE);
+    const auto failure = failure_of([&] { made.shutdown(); });
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->result(), errc::system_not_ready);
+    ASSERT_EQ(failure->attached().size(), 1u);
+    EXPECT_EQ(failure->attached()[0].result(), errc::invalid_handle);
+    EXPECT_STREQ(failure->attached()[0].call(), "cuStreamDestroy");
+  }
+  EXPECT_TRUE(made.closed());
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS) << "the call did not reach the driver";
+}
+
+TEST_F(StreamFaults, WeirCountsItsStreamsItself) {
+  failing_table faults;
+  std::set<unsigned long long> ids;
+  for (int i = 0; i < 10; ++i) ids.insert(stream{gpu}.id());
+  EXPECT_EQ(ids.size(), 10u);
+  EXPECT_EQ(faults.count(&driver_table::cuStreamGetId), 0);
+}
+
+// Drivers before 12.0 have no ids; weir has.
+TEST_F(StreamFaults, AnAdoptedStreamOfADriverWithoutIdsIsNoFailure) {
+  CUstream_st* const raw = stream{gpu}.release();
+  failing_table faults;
+  faults.fail_from(&driver_table::cuStreamGetId, 1, abi::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+  const stream adopted = stream::adopt(raw);
+  EXPECT_NE(adopted.id(), stream{gpu}.id());
+}
+
+// Rule 160: what a destructor meets reaches the hook.
+TEST_F(StreamFaults, ADestructorsFailureReachesTheHook) {
+  const unraised_errors unraised;
+  CUstream_st* raw = nullptr;
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
+    const stream made{gpu};
+    raw = made.get();
+  }
+  ASSERT_EQ(unraised.errors().size(), 1u);
+  const error failure = unraised.errors()[0];
+  EXPECT_EQ(failure.result(), errc::invalid_context);
+  EXPECT_STREQ(failure.call(), "cuStreamDestroy");
+  EXPECT_NE(failure.object().find("stream"), std::string::npos);
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS) << "the call did not reach the driver";
+}
+
+// Rule 161.
+TEST_F(StreamFaults, ADriverThatIsShuttingDownIsNoFailure) {
+  const unraised_errors unraised;
+  CUstream_st* raw = nullptr;
+  {
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_DEINITIALIZED);
+    faults.fail(&driver_table::cuDevicePrimaryCtxRelease_v2, 1, abi::CUDA_ERROR_DEINITIALIZED);
+    const context kept{gpu};
+    const stream made{gpu};
+    raw = made.get();
+  }
+  EXPECT_EQ(unraised.count(), 0u);
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+  EXPECT_EQ(driver().cuDevicePrimaryCtxRelease_v2(0), abi::CUDA_SUCCESS);
+}
+
+TEST_F(StreamFaults, CloseReportsAndClosesAllTheSame) {
+  failing_table faults;
+  stream made{gpu};
+  CUstream_st* const raw = made.get();
+  faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
+  const auto failure = failure_of([&] { made.close(); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::invalid_context);
+  EXPECT_TRUE(made.closed());
+  made.close();
+  EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), 1);
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+
+  context kept{gpu};
+  faults.fail(&driver_table::cuDevicePrimaryCtxRelease_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(result_of([&] { kept.close(); }), errc::invalid_context);
+  EXPECT_TRUE(kept.closed());
+  EXPECT_EQ(driver().cuDevicePrimaryCtxRelease_v2(0), abi::CUDA_SUCCESS);
+}
+
+// Rule 162.
+TEST_F(StreamFaults, ShutdownDestroysEvenIfTheWaitFailsAndReportsTheWaitFirst) {
+  failing_table faults;
+  stream first{gpu};
+  faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(result_of([&] { first.shutdown(); }), errc::launch_failed);
+  EXPECT_TRUE(first.closed());
+  EXPECT_EQ(faults.count(&driver_table::cuStreamDestroy_v2), 1);
+
+  stream second{gpu};
+  CUstream_st* const raw = second.get();
+  faults.fail(&driver_table::cuStreamSynchronize, 1, abi::CUDA_ERROR_LAUNCH_FAILED);
+  faults.fail(&driver_table::cuStreamDestroy_v2, 1, abi::CUDA_ERROR_INVALID_CONTEXT);
+  const auto failure = failure_of([&] { second.shutdown(); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->result(), errc::launch_failed);
+  ASSERT_EQ(failure->attached().size(), 1u);
+  EXPECT_EQ(failure->attached()[0].result(), errc::invalid_context);
+  EXPECT_EQ(driver().cuStreamDestroy_v2(raw), abi::CUDA_SUCCESS);
+}
+
+// What cannot throw answers with the code.
+TEST_F(StreamFaults, CodesComeAsTheyAre) {
+  failing_table faults;
+  const event e = s.record();
+  faults.fail(&driver_table::cuStreamQuery, 1, abi::CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(s.try_done(), errc::illegal_address);
+  faults.fail(&driver_table::cuEventQuery, 1, static_cast<abi::CUresult>(4711));
+  EXPECT_EQ(e.try_done(), static_cast<errc>(4711));
+  faults.fail(&driver_table::cuMemGetInfo_v2, 1, abi::CUDA_ERROR_ECC_UNCORRECTABLE);
+  EXPECT_EQ(gpu.primary_context().status(), errc::ecc_uncorrectable);
+}
+
+// Rule 24: a scope that cannot begin changes nothing.
+TEST_F(StreamFaults, AStreamScopeThatCannotBeginChangesNothing) {
+  std::thread{[&] {
+    const context_scope current{gpu};
+    use(s);
+    s.wait(t);
+    t.wait(s);
+    failing_table faults;
+    faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    EXPECT_EQ(result_of([&] { const stream_scope scope{t, {.wait_on_entry = true}}; }), errc::system_not_ready);
+    EXPECT_EQ(current_stream(), s.ref());
+  }}.join();
+}
+
+TEST_F(StreamFaults, AStreamScopeThatCannotWaitAtItsEndRestoresAndReports) {
+  std::thread{[&] {
+    const unraised_errors unraised;
+    const context_scope current{gpu};
+    use(s);
+    {
+      failing_table faults;  // outlives the scope
+      const stream_scope scope{t, {.wait_on_exit = true}};
+      faults.fail(&driver_table::cuStreamWaitEvent, 1, abi::CUDA_ERROR_SYSTEM_NOT_READY);
+    }
+    EXPECT_EQ(current_stream(), s.ref());
+    ASSERT_EQ(unraised.errors().size(), 1u);
+    EXPECT_EQ(unraised.errors()[0].result(), errc::system_not_ready);
+  }}.join();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,23 @@
+// kernel_fixture.cpp - the sources, compiled for the device in use.
+#include "kernel_fixture.hpp"
+
+#include <weir/kernel/program.hpp>
+
+#include <map>
+
+#include "kernel_sources.hpp"
+
+namespace weir::test {
+
+const module& kernel_module(const std::string& name) {
+  static auto* const modules = new std::map<std::string, module>;  // the driver may be gone before a static's end
+  const auto known = modules->find(name);
+  if (known != modules->end()) return known->second;
+  program_options options;
+  options.name = name + ".cu";
+  options.name_expressions = kernel_instances(name);
+  const program source{std::string{kernel_source(name)}, std::move(options)};
+  return modules->emplace(name, source.compile(device{})).first->second;
+}
+
+}  // namespace weir::test
